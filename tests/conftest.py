@@ -1,12 +1,17 @@
 """What every test may use: repeatable Hypothesis runs, and peers as oracles."""
 
 import importlib
+import io
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import redirect_stderr, redirect_stdout
 from fractions import Fraction
+from functools import cache
 from importlib.metadata import requires
+from subprocess import CompletedProcess
 from types import ModuleType
 from typing import Any
+from unittest import mock
 
 # Before NumPy is there: tests share the cores already, and threads that wait for each other cost them most.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -62,6 +67,34 @@ def _is_expected(distribution: str) -> bool:
     if not named:
         raise LookupError(f"{distribution} is not in the test extra of pyproject.toml; add it there")
     return any(r.marker is None or r.marker.evaluate({"extra": "test"}) for r in named)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def commands_are_made_once() -> Iterator[None]:
+    """Typer makes all commands anew for each line that is typed, which takes as long as many an answer."""
+    from typer import main, testing
+
+    made = cache(main.get_command)
+    with mock.patch.object(main, "get_command", made), mock.patch.object(testing, "_get_command", made):
+        yield
+
+
+@pytest.fixture(scope="session")
+def sievert() -> Callable[..., CompletedProcess[str]]:
+    """The command line in this process, where a new one would load everything again.
+
+    `sievert("audit", path)` is the same entry point with the same exit code and output.
+    """
+    from sievert.cli import main
+
+    def run(*arguments: object) -> CompletedProcess[str]:
+        out, err, words = io.StringIO(), io.StringIO(), ["sievert", *map(str, arguments)]
+        streams = redirect_stdout(out), redirect_stderr(err)
+        with streams[0], streams[1], mock.patch("sys.argv", words), pytest.raises(SystemExit) as ended:
+            main()
+        return CompletedProcess(words, int(ended.value.code or 0), out.getvalue(), err.getvalue())
+
+    return run
 
 
 @pytest.fixture(scope="session")

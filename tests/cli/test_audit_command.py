@@ -1,23 +1,19 @@
 """`sievert audit` as a user runs it: output, exit codes, files."""
 
 import json
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
 import sievert as sv
 from sievert.errors import SievertError
 
-
-def sievert(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "sievert", *map(str, arguments)], capture_output=True, text=True, check=False
-    )
+Sievert = Callable[..., CompletedProcess[str]]
 
 
-def test_audit_speaks_and_writes_a_report(tmp_path: Path) -> None:
+def test_audit_speaks_and_writes_a_report(sievert: Sievert, tmp_path: Path) -> None:
     report = tmp_path / "report.html"
     done = sievert("audit", "examples/survey-response.toml", "--report", report)
     assert done.returncode == 0, done.stderr
@@ -26,14 +22,14 @@ def test_audit_speaks_and_writes_a_report(tmp_path: Path) -> None:
     assert report.read_text().startswith("<!doctype html>")
 
 
-def test_json_is_json() -> None:
+def test_json_is_json(sievert: Sievert) -> None:
     done = sievert("audit", "examples/census-count.toml", "--json")
     result = json.loads(done.stdout)
     assert result["passed"] is True
     assert result["epsilon"]["nats"] == pytest.approx(0.5)
 
 
-def test_exit_codes(tmp_path: Path) -> None:
+def test_exit_codes(sievert: Sievert, tmp_path: Path) -> None:
     text = Path("examples/survey-response.toml").read_text()
     (tmp_path / "strict.toml").write_text(text.replace("guess = 0.95", "guess = 0.3"))
     refused = sievert("audit", tmp_path / "strict.toml")
@@ -47,7 +43,7 @@ def test_exit_codes(tmp_path: Path) -> None:
     assert not (tmp_path / "never.html").exists()
 
 
-def test_what_is_not_a_file(tmp_path: Path) -> None:
+def test_what_is_not_a_file(sievert: Sievert, tmp_path: Path) -> None:
     missing = sievert("audit", tmp_path / "missing.toml")
     assert missing.returncode == 2
     assert (
@@ -63,7 +59,7 @@ def test_what_is_not_a_file(tmp_path: Path) -> None:
     assert "Traceback" not in nowhere.stderr
 
 
-def test_a_bet_does_not_end_the_audit(tmp_path: Path) -> None:
+def test_a_bet_does_not_end_the_audit(sievert: Sievert, tmp_path: Path) -> None:
     (tmp_path / "bet.csv").write_text("action,a,b\nheads,1,-1\ntails,-1,1\n")
     (tmp_path / "bet.toml").write_text(
         """
@@ -78,7 +74,7 @@ def test_a_bet_does_not_end_the_audit(tmp_path: Path) -> None:
     assert "A bet: 0 before, 0.4621 after (0.4621 more)." in done.stdout
 
 
-def test_version_and_help() -> None:
+def test_version_and_help(sievert: Sievert) -> None:
     assert sievert("--version").stdout.startswith("sievert ")
     shown = sievert("audit", "--help").stdout
     assert "--report" in shown

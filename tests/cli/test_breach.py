@@ -1,9 +1,9 @@
 """`sievert breach` as a user runs it: sentences, table, curve, JSON, exit codes."""
 
 import json
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
@@ -13,14 +13,7 @@ from sievert.files import load_scenario
 from sievert.questions.breach import breach_of, read_range
 from sievert.report import breach
 
-
-def sievert(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "sievert", "breach", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+Sievert = Callable[..., CompletedProcess[str]]
 
 
 def scenario(folder: Path, text: str) -> Path:
@@ -34,10 +27,17 @@ def said(path: Path, **options: object) -> str:
     return "\n".join(line for _, lines in breach.lines(report) for line in lines)
 
 
-def test_sentences_table_and_report(tmp_path: Path) -> None:
+def test_sentences_table_and_report(sievert: Sievert, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     done = sievert(
-        "examples/daily-question.toml", "--observations", "1..100", "--about", "bad", "--report", page
+        "breach",
+        "examples/daily-question.toml",
+        "--observations",
+        "1..100",
+        "--about",
+        "bad",
+        "--report",
+        page,
     )
     assert done.returncode == 0, done.stderr
     words = " ".join(done.stdout.split())
@@ -53,8 +53,8 @@ def test_sentences_table_and_report(tmp_path: Path) -> None:
     assert "breach by n" in html
 
 
-def test_json_is_json() -> None:
-    done = sievert("examples/daily-question.toml", "--observations", "30", "--level", "1", "--json")
+def test_json_is_json(sievert: Sievert) -> None:
+    done = sievert("breach", "examples/daily-question.toml", "--observations", "30", "--level", "1", "--json")
     result = json.loads(done.stdout)
     found = result["found"]
     assert found["worst"]["bits"] == pytest.approx(1)
@@ -66,8 +66,8 @@ def test_json_is_json() -> None:
     assert [item["target"] for item in result["until"]] == [0.9, 0.99]
 
 
-def test_bad_input_ends_with_2() -> None:
-    done = sievert("examples/daily-question.toml", "--observations", "5..1")
+def test_bad_input_ends_with_2(sievert: Sievert) -> None:
+    done = sievert("breach", "examples/daily-question.toml", "--observations", "5..1")
     assert done.returncode == 2
     assert (
         done.stderr

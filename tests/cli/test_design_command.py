@@ -1,41 +1,17 @@
 """`sievert design` as a user runs it."""
 
-import io
 import json
 import math
-import sys
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from subprocess import CompletedProcess
 
 import numpy as np
 import pytest
 
 import sievert as sv
-from sievert.cli import main
 
-
-class Done(NamedTuple):
-    """What a command printed and how it ended."""
-
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-def sievert(*arguments: str | Path) -> Done:
-    """The command in this process: the same entry point, without a second interpreter."""
-    out, err, before = io.StringIO(), io.StringIO(), sys.argv
-    sys.argv = ["sievert", *map(str, arguments)]
-    try:
-        with redirect_stdout(out), redirect_stderr(err):
-            main()
-        code = 0
-    except SystemExit as end:
-        code = int(end.code or 0)
-    finally:
-        sys.argv = before
-    return Done(code, out.getvalue(), err.getvalue())
+Sievert = Callable[..., CompletedProcess[str]]
 
 
 def scenario(folder: Path, use: str = '[use]\nloss = "absolute"\n', mechanism: bool = True) -> Path:
@@ -48,7 +24,7 @@ def scenario(folder: Path, use: str = '[use]\nloss = "absolute"\n', mechanism: b
     return path
 
 
-def test_design_then_audit_and_verify(tmp_path: Path) -> None:
+def test_design_then_audit_and_verify(sievert: Sievert, tmp_path: Path) -> None:
     file = scenario(tmp_path)
     proof, report = tmp_path / "proof.json", tmp_path / "report.html"
     done = sievert("design", file, "--proof", proof, "--report", report)
@@ -70,7 +46,7 @@ def test_design_then_audit_and_verify(tmp_path: Path) -> None:
     assert (channel.matrix * 2.0**53 == counts).all()
 
 
-def test_json_and_another_folder(tmp_path: Path) -> None:
+def test_json_and_another_folder(sievert: Sievert, tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()
     target = out / "town.toml"
@@ -122,7 +98,7 @@ def test_a_loss_of_your_own(tmp_path: Path) -> None:
     assert float(result.found.optimal.loss) == pytest.approx(float(direct.loss), abs=1e-12)
 
 
-def test_an_exact_file_stays_exact(tmp_path: Path) -> None:
+def test_an_exact_file_stays_exact(sievert: Sievert, tmp_path: Path) -> None:
     path = tmp_path / "exact.toml"
     path.write_text(
         'version = 1\n[policy]\nvalues = { range = [0, 3] }\nsecrets = "line"\n'
@@ -135,7 +111,7 @@ def test_an_exact_file_stays_exact(tmp_path: Path) -> None:
     assert json.loads(audited.stdout)["epsilon"]["nats"] == pytest.approx(math.log(2), abs=1e-12)
 
 
-def test_without_a_use_the_noise_of_a_table_is_weighed(tmp_path: Path) -> None:
+def test_without_a_use_the_noise_of_a_table_is_weighed(sievert: Sievert, tmp_path: Path) -> None:
     file = scenario(tmp_path, "")
     proof, report = tmp_path / "proof.json", tmp_path / "report.html"
     done = sievert("design", file, "--proof", proof, "--report", report)
@@ -148,7 +124,7 @@ def test_without_a_use_the_noise_of_a_table_is_weighed(tmp_path: Path) -> None:
     assert sievert("audit", tmp_path / "counts-optimal.toml").returncode == 0
 
 
-def test_a_histogram_of_very_many_answers(tmp_path: Path) -> None:
+def test_a_histogram_of_very_many_answers(sievert: Sievert, tmp_path: Path) -> None:
     file = scenario(tmp_path, '[use]\nloss = "absolute"\n')
     text = file.read_text().replace('kind = "count"\nwhere = "yes"', 'kind = "histogram"')
     file.write_text(text.replace("records = 6", "records = 1000000").replace("exponential", "geometric"))
@@ -157,7 +133,7 @@ def test_a_histogram_of_very_many_answers(tmp_path: Path) -> None:
     assert "With ε = 0.5, geometric errs least" in done.stdout
 
 
-def test_a_value_alone_still_needs_a_use(tmp_path: Path) -> None:
+def test_a_value_alone_still_needs_a_use(sievert: Sievert, tmp_path: Path) -> None:
     file = scenario(tmp_path, "")
     text = (
         file.read_text().replace('[query]\nkind = "count"\nwhere = "yes"\n', "").replace("records = 6\n", "")
@@ -178,20 +154,20 @@ def test_a_value_alone_still_needs_a_use(tmp_path: Path) -> None:
         ('[use]\nloss = "absolute"\nprior = [1.0]\n', [], "use.prior: the list has 1 entries"),
     ],
 )
-def test_mistakes(tmp_path: Path, use: str, arguments: list[str], message: str) -> None:
+def test_mistakes(sievert: Sievert, tmp_path: Path, use: str, arguments: list[str], message: str) -> None:
     done = sievert("design", scenario(tmp_path, use), *arguments)
     assert done.returncode == 2
     assert message in done.stderr
     assert not list(tmp_path.glob("*optimal*"))
 
 
-def test_no_mechanism_needs_an_eps(tmp_path: Path) -> None:
+def test_no_mechanism_needs_an_eps(sievert: Sievert, tmp_path: Path) -> None:
     file = scenario(tmp_path, mechanism=False)
     assert "pass --eps" in sievert("design", file).stderr
     assert sievert("design", file, "--eps", "1").returncode == 0
 
 
-def test_groups_are_named_and_words_are_used(tmp_path: Path) -> None:
+def test_groups_are_named_and_words_are_used(sievert: Sievert, tmp_path: Path) -> None:
     path = tmp_path / "blocks.toml"
     path.write_text(
         'version = 1\n[policy]\nsecrets = { partition = [["flu", "cold"], ["hiv", "hepatitis"]] }\n'
@@ -207,7 +183,7 @@ def test_groups_are_named_and_words_are_used(tmp_path: Path) -> None:
     assert "the value 'flu' is not a number" in sievert("design", path, "--force").stderr
 
 
-def test_much_worse_is_said_in_times(tmp_path: Path) -> None:
+def test_much_worse_is_said_in_times(sievert: Sievert, tmp_path: Path) -> None:
     path = tmp_path / "long.toml"
     path.write_text(
         'version = 1\n[policy]\nvalues = { range = [0, 39] }\nsecrets = "line"\n'
@@ -218,7 +194,7 @@ def test_much_worse_is_said_in_times(tmp_path: Path) -> None:
     assert "Exponential: loses" in flat and "% more" in flat.split("Exponential: loses")[1][:40]
 
 
-def test_noise_for_a_table_claims_no_channel(tmp_path: Path) -> None:
+def test_noise_for_a_table_claims_no_channel(sievert: Sievert, tmp_path: Path) -> None:
     """Only a TOML file is written, so a table of that name beside it is no obstacle and is left alone."""
     text = Path("examples/release/household-sizes.toml").read_text(encoding="utf-8")
     (tmp_path / "sizes.toml").write_text(text, encoding="utf-8")

@@ -1,41 +1,18 @@
 """`sievert estimate` as a user runs it."""
 
-import io
 import json
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
-from unittest import mock
+from subprocess import CompletedProcess
 
 import numpy as np
 import pytest
 
 import sievert as sv
-from sievert.cli import main
+
+Sievert = Callable[..., CompletedProcess[str]]
 
 EXAMPLE = "examples/commute-reports.toml"
-
-
-class Done(NamedTuple):
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-def sievert(*arguments: str | Path) -> Done:
-    """The command line in this process: half a minute less than a new one for every line."""
-    out, err = io.StringIO(), io.StringIO()
-    code: object = 0
-    with (
-        redirect_stdout(out),
-        redirect_stderr(err),
-        mock.patch("sys.argv", ["sievert", *map(str, arguments)]),
-    ):
-        try:
-            main()
-        except SystemExit as end:
-            code = end.code
-    return Done(int(code or 0), out.getvalue(), err.getvalue())
 
 
 def words(text: str) -> str:
@@ -56,7 +33,7 @@ def survey(folder: Path, extra: str = "") -> Path:
     return path
 
 
-def test_the_example_speaks_in_sentences(tmp_path: Path) -> None:
+def test_the_example_speaks_in_sentences(sievert: Sievert, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     done = sievert("estimate", EXAMPLE, "--report", page)
     assert done.returncode == 0, done.stderr
@@ -72,7 +49,7 @@ def test_the_example_speaks_in_sentences(tmp_path: Path) -> None:
     assert "http://" not in text.split("</style>")[1].split("<h1>")[1]
 
 
-def test_true_values_make_a_page_private_and_public_ones_do_without(tmp_path: Path) -> None:
+def test_true_values_make_a_page_private_and_public_ones_do_without(sievert: Sievert, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     shown = sievert("estimate", EXAMPLE, "--report", page)
     assert "Computed from true values: not to be published" in words(shown.stdout)
@@ -100,7 +77,7 @@ def test_true_values_make_a_page_private_and_public_ones_do_without(tmp_path: Pa
     assert data["original"] is data["distance"] is data["raw_distance"] is None
 
 
-def test_json_has_everything() -> None:
+def test_json_has_everything(sievert: Sievert) -> None:
     done = sievert("estimate", EXAMPLE, "--json", "--method", "auto")
     data = json.loads(done.stdout)
     assert data["estimate"]["method"] == "maximum-likelihood"
@@ -109,7 +86,7 @@ def test_json_has_everything() -> None:
     assert data["distance"] < data["raw_distance"]
 
 
-def test_the_proof_is_verified(tmp_path: Path) -> None:
+def test_the_proof_is_verified(sievert: Sievert, tmp_path: Path) -> None:
     proof = tmp_path / "proof.json"
     done = sievert("estimate", EXAMPLE, "--method", "auto", "--proof", proof)
     assert done.returncode == 0, done.stderr
@@ -118,7 +95,7 @@ def test_the_proof_is_verified(tmp_path: Path) -> None:
     assert checked.stdout.startswith("verified: no distribution of these 61 values")
 
 
-def test_reports_on_the_command_line_and_saved_counts(tmp_path: Path) -> None:
+def test_reports_on_the_command_line_and_saved_counts(sievert: Sievert, tmp_path: Path) -> None:
     path = survey(tmp_path)
     counts = tmp_path / "counts.csv"
     first = sievert("estimate", path, "--reports", tmp_path / "r.csv", "--save-counts", counts, "--json")
@@ -130,7 +107,7 @@ def test_reports_on_the_command_line_and_saved_counts(tmp_path: Path) -> None:
     assert one == pytest.approx([0.6, 0.3, 0.1], abs=0.06)
 
 
-def test_groups_with_an_eps_of_their_own(tmp_path: Path) -> None:
+def test_groups_with_an_eps_of_their_own(sievert: Sievert, tmp_path: Path) -> None:
     path = survey(tmp_path)
     rng = np.random.default_rng(4)
     clear = sv.mechanisms.randomised_response(["never", "once", "often"], 4.0)
@@ -145,7 +122,7 @@ def test_groups_with_an_eps_of_their_own(tmp_path: Path) -> None:
     assert path == both
 
 
-def test_singular_mechanisms_show_what_is_possible(tmp_path: Path) -> None:
+def test_singular_mechanisms_show_what_is_possible(sievert: Sievert, tmp_path: Path) -> None:
     (tmp_path / "channel.csv").write_text("input,low,high\na,1,0\nb,1/2,1/2\nc,1/2,1/2\n")
     (tmp_path / "r.csv").write_text("report\n" + "low\n" * 75 + "high\n" * 25)
     path = tmp_path / "s.toml"
@@ -162,7 +139,7 @@ def test_singular_mechanisms_show_what_is_possible(tmp_path: Path) -> None:
     assert "of 'b' and 'c' only the total" in refused.stderr
 
 
-def test_the_headline_says_no_more_than_the_reports(tmp_path: Path) -> None:
+def test_the_headline_says_no_more_than_the_reports(sievert: Sievert, tmp_path: Path) -> None:
     (tmp_path / "channel.csv").write_text("input,low,high\na,1/2,1/2\nb,1/2,1/2\nc,1/4,3/4\n")
     (tmp_path / "r.csv").write_text("report\n" + "low\n" * 40 + "high\n" * 60)
     path = tmp_path / "s.toml"
@@ -182,7 +159,7 @@ def test_the_headline_says_no_more_than_the_reports(tmp_path: Path) -> None:
     assert "of 'a', 'b' and 'c' only the total" in words(sievert("estimate", path).stdout)
 
 
-def test_too_much_noise_leaves_the_mean_open(tmp_path: Path) -> None:
+def test_too_much_noise_leaves_the_mean_open(sievert: Sievert, tmp_path: Path) -> None:
     (tmp_path / "r.csv").write_text("report\n" + "0\n" * 495 + "10\n" * 505)
     path = tmp_path / "s.toml"
     start = 'version = 1\n[policy]\nvalues = { range = [0, 10] }\nsecrets = "line"\n[mechanism]\n'
@@ -205,7 +182,7 @@ def test_too_much_noise_leaves_the_mean_open(tmp_path: Path) -> None:
         ('[estimate]\nreports = "r.csv"\ngroups = [{ reports = "r.csv" }]\n', "not both"),
     ],
 )
-def test_mistakes_are_explained(tmp_path: Path, extra: str, message: str) -> None:
+def test_mistakes_are_explained(sievert: Sievert, tmp_path: Path, extra: str, message: str) -> None:
     done = sievert("estimate", survey(tmp_path, extra))
     assert done.returncode == 2
     assert message in done.stderr

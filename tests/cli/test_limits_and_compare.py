@@ -1,17 +1,13 @@
 """`sievert limits`, `compare` and `verify` as a user runs them."""
 
 import json
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
-
-def sievert(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "sievert", *map(str, arguments)], capture_output=True, text=True, check=False
-    )
+Sievert = Callable[..., CompletedProcess[str]]
 
 
 def mechanism(folder: Path, name: str, kind: str, alpha: str) -> Path:
@@ -23,7 +19,7 @@ def mechanism(folder: Path, name: str, kind: str, alpha: str) -> Path:
     return path
 
 
-def test_limits_are_proved(tmp_path: Path) -> None:
+def test_limits_are_proved(sievert: Sievert, tmp_path: Path) -> None:
     proof = tmp_path / "proof.json"
     done = sievert("limits", "examples/survey-response.toml", "--proof", proof)
     assert done.returncode == 0, done.stderr
@@ -41,7 +37,7 @@ def test_limits_are_proved(tmp_path: Path) -> None:
     assert broken.stdout.startswith("NOT verified")
 
 
-def test_limits_at_another_eps_as_json() -> None:
+def test_limits_at_another_eps_as_json(sievert: Sievert) -> None:
     done = sievert("limits", "examples/census-count.toml", "--eps", "1", "--json")
     result = json.loads(done.stdout)
     assert result["database"]["exact"]["bits"] == pytest.approx(100 * 1.016532, rel=1e-5)
@@ -49,14 +45,14 @@ def test_limits_at_another_eps_as_json() -> None:
 
 
 @pytest.mark.parametrize(("eps", "curve"), [("1e308", True), ("9" * 400, False), ("inf", False)])
-def test_limits_page_of_a_huge_eps(tmp_path: Path, eps: str, curve: bool) -> None:
+def test_limits_page_of_a_huge_eps(sievert: Sievert, tmp_path: Path, eps: str, curve: bool) -> None:
     page = tmp_path / "limits.html"
     done = sievert("limits", "examples/survey-response.toml", "--eps", eps, "--report", page)
     assert (done.returncode, done.stderr) == (0, "")
     assert ("Leakage against ε" in page.read_text(encoding="utf-8")) == curve
 
 
-def test_a_mechanism_that_can_replace_another(tmp_path: Path) -> None:
+def test_a_mechanism_that_can_replace_another(sievert: Sievert, tmp_path: Path) -> None:
     geometric = mechanism(tmp_path, "a", "truncated-geometric", "1/2")
     response = mechanism(tmp_path, "b", "randomised-response", "3/4")
     proof = tmp_path / "proof.json"
@@ -66,7 +62,7 @@ def test_a_mechanism_that_can_replace_another(tmp_path: Path) -> None:
     assert "verified: B is A followed by post-processing, exactly" in sievert("verify", proof).stdout
 
 
-def test_an_adversary_objects(tmp_path: Path) -> None:
+def test_an_adversary_objects(sievert: Sievert, tmp_path: Path) -> None:
     geometric = mechanism(tmp_path, "a", "truncated-geometric", "1/2")
     response = mechanism(tmp_path, "b", "randomised-response", "3/5")
     proof = tmp_path / "proof.json"
@@ -81,7 +77,7 @@ def test_an_adversary_objects(tmp_path: Path) -> None:
     assert result["forward"][0]["witness"]["gain"]
 
 
-def test_comparing_channels_in_tables(tmp_path: Path) -> None:
+def test_comparing_channels_in_tables(sievert: Sievert, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(",u,v,w,z\na,3/4,0,1/4,0\nb,3/4,1/4,0,0\nc,0,1/4,1/4,1/2\n")
     (tmp_path / "b.csv").write_text(",u,v,w\nc,0,1/2,1/2\na,1/2,0,1/2\nb,1/2,1/2,0\n")
     done = sievert("compare", tmp_path / "a.csv", tmp_path / "b.csv")
@@ -102,7 +98,7 @@ def test_comparing_channels_in_tables(tmp_path: Path) -> None:
     assert "3 and 2 inputs" in done.stderr
 
 
-def test_inputs_matched_by_position_are_named(tmp_path: Path) -> None:
+def test_inputs_matched_by_position_are_named(sievert: Sievert, tmp_path: Path) -> None:
     first = mechanism(tmp_path, "a", "truncated-geometric", "1/2")
     (tmp_path / "c.csv").write_text(",u\n" + "".join(f"{name},1\n" for name in "pqrst"))
     done = sievert("compare", first, tmp_path / "c.csv")
@@ -110,7 +106,7 @@ def test_inputs_matched_by_position_are_named(tmp_path: Path) -> None:
     assert "'p', 'q', 'r', 's', 't') were matched by position." in done.stdout
 
 
-def test_an_undecided_pair_says_what_to_do(tmp_path: Path) -> None:
+def test_an_undecided_pair_says_what_to_do(sievert: Sievert, tmp_path: Path) -> None:
     kinds = {"a": "truncated-geometric", "b": "randomised-response"}
     first, second = (mechanism(tmp_path, name, kind, "1/2") for name, kind in kinds.items())
     for path, eps in ((first, 0.6931471805599453), (second, 0.40546512)):
@@ -122,7 +118,7 @@ def test_an_undecided_pair_says_what_to_do(tmp_path: Path) -> None:
     assert "B is within" in said
 
 
-def test_bad_proofs_are_bad_input(tmp_path: Path) -> None:
+def test_bad_proofs_are_bad_input(sievert: Sievert, tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text("{}")
     for path in (tmp_path / "x.json", tmp_path / "none.json"):
         done = sievert("verify", path)
@@ -130,7 +126,7 @@ def test_bad_proofs_are_bad_input(tmp_path: Path) -> None:
         assert "Traceback" not in done.stderr
 
 
-def test_a_sum_over_a_million_values_is_compared_without_a_list(tmp_path: Path) -> None:
+def test_a_sum_over_a_million_values_is_compared_without_a_list(sievert: Sievert, tmp_path: Path) -> None:
     """It was refused: more pairs of a total and a value than can be listed."""
     text = Path("examples/release/household-sizes.toml").read_text(encoding="utf-8")
     wide, less = tmp_path / "wide.toml", tmp_path / "less.toml"

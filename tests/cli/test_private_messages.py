@@ -5,6 +5,7 @@ import pty
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from sievert.cli import main
 
 CODE = "import sys; from sievert.cli import main; main(sys.argv[1:])"
 SECRET = "987654"
+Sievert = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture
@@ -27,30 +29,28 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "examples" / "census-count.toml"
 
 
-def run(*arguments: object, stderr: int = subprocess.PIPE) -> subprocess.CompletedProcess[bytes]:
-    command = [sys.executable, "-c", CODE, *map(str, arguments)]
-    return subprocess.run(command, stdout=subprocess.PIPE, stderr=stderr, check=False)
-
-
 @pytest.mark.parametrize("options", [(), ("--json",)])
-def test_a_log_learns_only_that_the_data_did_not_fit(file: Path, options: tuple[str, ...]) -> None:
-    done = run("release", file, *options)
-    written = (done.stdout + done.stderr).decode()
+def test_a_log_learns_only_that_the_data_did_not_fit(
+    sievert: Sievert, file: Path, options: tuple[str, ...]
+) -> None:
+    done = sievert("release", file, *options)
+    written = done.stdout + done.stderr
     assert done.returncode == 4
     assert "the data did not fit; nothing was charged" in written and "--details" in written
     assert SECRET not in written and "row 1" not in written
     assert not list(file.parent.rglob("*.ledger")) and not list(file.parent.rglob("out/*"))
 
 
-def test_the_owner_may_ask_for_the_details(file: Path) -> None:
-    done = run("release", file, "--details")
-    assert done.returncode == 4 and SECRET in done.stderr.decode()
+def test_the_owner_may_ask_for_the_details(sievert: Sievert, file: Path) -> None:
+    done = sievert("release", file, "--details")
+    assert done.returncode == 4 and SECRET in done.stderr
 
 
 def test_a_terminal_shows_the_details(file: Path) -> None:
     master, terminal = pty.openpty()
     try:
-        assert run("release", file, stderr=terminal).returncode == 4
+        command = [sys.executable, "-c", CODE, "release", str(file)]
+        assert subprocess.run(command, stdout=subprocess.PIPE, stderr=terminal, check=False).returncode == 4
         assert SECRET in os.read(master, 10_000).decode()
     finally:
         os.close(master)

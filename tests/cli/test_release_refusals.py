@@ -2,14 +2,15 @@
 
 import csv
 import json
-import os
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
 from sievert.errors import SievertError
+
+Sievert = Callable[..., CompletedProcess[str]]
 
 BASE = """version = 1
 [policy]
@@ -64,14 +65,19 @@ def places(cell: str = "150", eps: str = "0.01") -> str:
     return MAP.format(cell=cell, eps=eps)
 
 
-def sievert(folder: Path, *arguments: str, text: str, data: str = ROWS, budget: str = "person = 3.0"):
-    (folder / "file.toml").write_text(text, encoding="utf-8")
-    (folder / "data.csv").write_text(data, encoding="utf-8")
-    (folder / "budget.toml").write_text(budget, encoding="utf-8")
-    command = [sys.executable, "-m", "sievert", "release", str(folder / "file.toml"), *arguments]
-    return subprocess.run(
-        command, capture_output=True, text=True, check=False, env={**os.environ}, timeout=300
-    )
+@pytest.fixture
+def release(sievert: Sievert, tmp_path: Path) -> Sievert:
+    """`sievert release` of a file with its data and budget, in a folder of their own."""
+
+    def run(
+        *arguments: str, text: str, data: str = ROWS, budget: str = "person = 3.0"
+    ) -> CompletedProcess[str]:
+        (tmp_path / "file.toml").write_text(text, encoding="utf-8")
+        (tmp_path / "data.csv").write_text(data, encoding="utf-8")
+        (tmp_path / "budget.toml").write_text(budget, encoding="utf-8")
+        return sievert("release", tmp_path / "file.toml", *arguments)
+
+    return run
 
 
 TWO = {"column": '["age", "b"]'}
@@ -139,56 +145,61 @@ def test_a_bad_file_is_answered_by_preview_and_release_alike(tmp_path: Path, nam
         ("person = 1e308", "key person"),
     ],
 )
-def test_a_hostile_budget_is_answered_at_once(tmp_path: Path, budget: str, message: str) -> None:
-    done = sievert(tmp_path, "--preview", text=table(), budget=budget)
+def test_a_hostile_budget_is_answered_at_once(
+    release: Sievert, tmp_path: Path, budget: str, message: str
+) -> None:
+    done = release("--preview", text=table(), budget=budget)
     assert done.returncode == 2 and message in done.stderr and "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize("cell", ["0." + "1" * 5000, "1" * 5000, "1e99999999", "1/3", "१"])
-def test_a_hostile_cell_is_named_and_costs_nothing(tmp_path: Path, cell: str) -> None:
-    done = sievert(tmp_path, "--details", text=table(), data=ROWS.replace("5,5", f"{cell},5"))
+def test_a_hostile_cell_is_named_and_costs_nothing(release: Sievert, tmp_path: Path, cell: str) -> None:
+    done = release("--details", text=table(), data=ROWS.replace("5,5", f"{cell},5"))
     assert done.returncode in (2, 4) and "row 6 has" in done.stderr and "Traceback" not in done.stderr
     assert len(done.stderr) < 700 and not (tmp_path / "out.csv").exists()
 
 
-def test_hostile_cells_are_clamped_and_rounded_where_the_file_says_so(tmp_path: Path) -> None:
+def test_hostile_cells_are_clamped_and_rounded_where_the_file_says_so(
+    release: Sievert, tmp_path: Path
+) -> None:
     cells = ["1e99999999", "-1e400", "1" * 5000, "1e-99999999", "3.5", "2.0"]
     rules = 'out_of_range = "clamp"\noff_grid = "nearest"\n'
     data = "age,b\n" + "".join(f"{cell},0\n" for cell in cells)
     mechanism = 'kind = "truncated-geometric"\nalpha = "1/1000000000000000000000000000000000000000"'
     budget = "person = 10000"
-    done = sievert(tmp_path, text=table(rules, mechanism=mechanism), data=data, budget=budget)
+    done = release(text=table(rules, mechanism=mechanism), data=data, budget=budget)
     assert done.returncode == 0, done.stderr
     with (tmp_path / "out.csv").open(newline="", encoding="utf-8") as stream:
         (row,) = csv.DictReader(stream)
     assert row["value"] == str(5 + 0 + 5 + 0 + 3 + 2)
 
 
-def test_a_large_range_is_previewed_and_released(tmp_path: Path) -> None:
+def test_a_large_range_is_previewed_and_released(release: Sievert, tmp_path: Path) -> None:
     """150,001 salaries: nothing is listed by pairs."""
     text = table(values="{ range = [0, 150000] }", mechanism='kind = "truncated-geometric"\neps = 0.5')
-    assert sievert(tmp_path, "--preview", text=text).returncode == 0
-    done = sievert(tmp_path, text=text)
+    assert release("--preview", text=text).returncode == 0
+    done = release(text=text)
     assert done.returncode == 0, done.stderr
 
 
-def test_a_step_leaves_out_what_lies_between(tmp_path: Path) -> None:
+def test_a_step_leaves_out_what_lies_between(release: Sievert, tmp_path: Path) -> None:
     text = table(values="{ range = [0, 50], step = 10 }")
     data = "age,b\n" + "".join(f"{i},0\n" for i in (0, 10, 20, 30, 40, 50))
-    assert sievert(tmp_path, text=text, data=data).returncode == 0
+    assert release(text=text, data=data).returncode == 0
     other = data.replace("\n40,", "\n41,")
-    done = sievert(tmp_path, "--details", "--output", str(tmp_path / "b.csv"), text=text, data=other)
+    done = release("--details", "--output", str(tmp_path / "b.csv"), text=text, data=other)
     assert done.returncode in (2, 4) and "lies between two values" in done.stderr
 
 
-def test_a_table_with_too_many_answers_is_audited_by_its_sensitivity(tmp_path: Path) -> None:
+def test_a_table_with_too_many_answers_is_audited_by_its_sensitivity(
+    release: Sievert, sievert: Sievert, tmp_path: Path
+) -> None:
     """A sum over 150,001 salaries: audit, [accept] and the charge agree, and nothing is listed."""
     text = table(values="{ range = [0, 150000] }", mechanism='kind = "truncated-geometric"\neps = 0.5')
     for limit, code in (("eps = 0.5", 0), ("eps = 0.4", 1)):
         accepting = text + f"[accept]\n{limit}\n"
         (tmp_path / "file.toml").write_text(accepting, encoding="utf-8")
-        command = [sys.executable, "-m", "sievert", "audit", str(tmp_path / "file.toml"), "--json"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+        done = sievert("audit", tmp_path / "file.toml", "--json")
         assert done.returncode == code, done.stderr
         assert json.loads(done.stdout)["exact_eps_exact"] == "1/2"
-        assert sievert(tmp_path, "--preview", text=accepting).returncode == code
+        assert release("--preview", text=accepting).returncode == code

@@ -266,6 +266,16 @@ def test_ten_digits_at_every_epsilon(eps: float, loss: Any) -> None:
         assert found.high - found.low <= 2e-10 * found.value, (prior, loss)
 
 
+def test_a_guess_at_the_end_of_a_cell_keeps_its_digits() -> None:
+    """Two peaks, alike: after the output 1/2 the guess is 1/2, where two cells meet."""
+    found = laplace_loss(Density.beta("0.5", "0.5"), "absolute", 4)
+    assert found.high - found.low <= 1e-12 * found.value
+    fine = 20_000
+    places = (np.arange(fine) + 0.5) / fine
+    near = laplace_loss(Density.beta("0.5", "0.5").masses(fine), "absolute", 4, places)
+    assert found.value == pytest.approx(near.value, rel=1e-5)
+
+
 def test_for_large_epsilon_a_flat_belief_loses_what_the_noise_is() -> None:
     """Inside the interval the posterior is the noise itself: 1/ε and 2/ε², up to what the ends change."""
     for eps in (700, 2000):

@@ -198,7 +198,8 @@ def test_randomised_response_does_not_dominate() -> None:
         (discrete(3), [[1, 0, 0], [0, 1, 0], [0, 0, 1]], False, "Thm 6.16"),
         (sv.metrics.from_graph([(0, 1), (0, 2), (0, 3)]), None, True, "TREE-BAYES"),
         (line(4), [[0, 1, 0, 1], [1, 0, 1, 0]], False, "Thm 6.16"),
-        (line(3), [["7/10", 0, "7/10"], ["3/10", 1, "3/10"]], True, "Thm 6.16"),
+        (line(3), [["7/10", 0, "7/10"], ["3/10", 1, "3/10"]], True, "quotient theorem"),
+        (sv.metrics.grid(2, 2), [[0, 1, 1, 0], [2, 0, 0, 2]], True, "quotient theorem"),
         (sv.metrics.cycle(4), [[0, 1, 0, 0], [1, 0, 0, 0]], True, "Lem 6.20"),
         (sv.metrics.hamming(3, 2), None, None, "no theorem"),
     ],
@@ -209,6 +210,7 @@ def test_which_theorem_says_that_one_exists(
     found = sv.design.universal_existence(metric, alpha=HALF, loss=loss)
     assert found.holds is holds
     assert word in found.theorem
+    assert (found.mechanism is not None) is (holds is True)
     if found.mechanism is not None:
         assert sv.is_universally_optimal(found.mechanism, metric, alpha=HALF, loss=loss).holds
     for alpha in (0, 1):

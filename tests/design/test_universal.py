@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sievert as sv
+from sievert.design import universal_by_theorem
 from sievert.errors import MechanismError
 from sievert.proofs import (
     BetterForPriorProof,
@@ -242,6 +243,59 @@ def test_blocks_are_asked_one_input_each() -> None:
     assert "apart" in wrong.verify().statement
     response = sv.mechanisms.randomised_response(7, alpha=HALF)
     assert sv.is_universally_optimal(response, discrete(7), alpha=HALF, loss=loss).holds is False
+
+
+TIES = [[0, 1, 0, 0, 2, "1/2", "7/10"], [1, 0, 3, 4, 0, "1/2", 0]]
+
+
+@pytest.mark.parametrize("eps", [1e-10, 0.3, 300.0])
+def test_blocks_of_floats(eps: float) -> None:
+    """The quotient shortcut for floats; an input at which actions cost the same goes with any block."""
+    bit = sv.mechanisms.versus(discrete(7), [0, 2, 3, 5], eps)
+    loss = [[float(F(v)) for v in row] for row in TIES]
+    found = sv.is_universally_optimal(bit, discrete(7), eps, loss)
+    assert found.holds
+    assert "2 blocks (quotient)" in found.theorem
+    response = sv.mechanisms.randomised_response(7, max(eps, 1e-3))
+    assert sv.is_universally_optimal(response, discrete(7), max(eps, 1e-3), loss).holds is not True
+    exact = sv.mechanisms.versus(discrete(7), [0, 2, 3], alpha=HALF)
+    proved = sv.is_universally_optimal(exact, discrete(7), alpha=HALF, loss=TIES)
+    assert proved.holds
+    verified(proved)
+    average = sv.is_universally_optimal(
+        sv.Channel(H3.matrix), line(3), math.log(2), [[0.7, 0.0, 0.7], [0.3, 1.0, 0.3]]
+    )
+    assert average.holds and "quotient" in average.theorem
+
+
+def test_no_theorem_takes_a_constant_for_a_kernel_at_a_small_eps() -> None:
+    """1 and e^-1e-10 agree to nine digits, and yet the mechanism says nothing."""
+    blind = sv.Channel([[1.0], [1.0], [1.0]])
+    assert sv.is_universally_optimal(blind, line(3), 1e-10, sv.losses.absolute(3)).holds is not True
+    assert sv.is_universally_optimal(blind, discrete(3), 1e-10, [[0, 1, 0], [1, 0, 0]]).holds is not True
+    geometric = sv.mechanisms.truncated_geometric(3, 1e-10)
+    assert sv.is_universally_optimal(geometric, line(3), 1e-10, sv.losses.absolute(3)).holds
+
+
+def test_many_inputs_by_theorems_alone() -> None:
+    """What `sievert design` says of more than twelve answers: yes, no with a rival, or not decided."""
+    designed = sv.optimal_mechanism(line(40), 1.0, loss=sv.losses.absolute(40)).mechanism
+    assert universal_by_theorem(designed, line(40), 1.0, sv.losses.absolute(40), None).holds
+    folded = sv.optimal_mechanism(line(40), 0.2, loss=sv.losses.absolute(40)).mechanism
+    found = universal_by_theorem(folded, line(40), 0.2, sv.losses.absolute(40), None)
+    assert found.holds is False
+    assert "Theorem SC" in found.theorem
+    assert found.gap == pytest.approx(
+        float(sv.remap(folded, found.prior, sv.losses.absolute(40)).after)
+        - float(sv.remap(found.better, found.prior, sv.losses.absolute(40)).after)
+    )
+    assert str(found).count("0.5") == 2
+    response = sv.mechanisms.randomised_response(15, 1.0)
+    assert universal_by_theorem(response, discrete(15), 1.0, None, None).holds is False
+    grid = sv.metrics.grid(4, 4)
+    open_ = universal_by_theorem(sv.mechanisms.tight_constraints(grid, 1.0), grid, 1.0, None, None)
+    assert open_.holds is None
+    assert "no theorem speaks of it" in str(open_)
 
 
 def test_odd_cycles_of_pairs_exclude_universal_optima_under_the_discrete_metric() -> None:

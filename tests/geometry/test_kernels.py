@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sievert as sv
-from sievert.errors import MechanismError, MetricError
+from sievert.errors import MechanismError, MetricError, SievertError, TooLargeError
 
 line, discrete, cycle = sv.metrics.line, sv.metrics.discrete, sv.metrics.cycle
 
@@ -167,6 +167,7 @@ def test_no_kernel_refines_another_prop_3(metric: sv.Metric, alpha: str, oracle:
             assert not sv.refines(first, second).holds
             assert not sv.refines(second, first).holds
             assert not qif.refinement.refined_by(first.matrix, second.matrix)
+            assert not qif.refinement.refined_by(second.matrix, first.matrix)
 
 
 @pytest.mark.parametrize("metric, alpha", SMALL)
@@ -184,7 +185,48 @@ def test_sums_of_kernels_are_vertex_mechanisms_prop_2(metric: sv.Metric, alpha: 
         assert all(sv.geometry.is_kernel(kernel, metric, alpha=alpha) for kernel in parts.kernels)
 
 
+def test_convex_sums_of_hypers() -> None:
+    """Posteriors of all with their probabilities scaled; losses are linear in it; not the average matrix."""
+    found = [kernel.channel for kernel in sv.geometry.kernels(discrete(3), "1/2")]
+    weights = [F(1, 12), F(1, 4), F(1, 6), F(1, 3), F(1, 6)]
+    mixed = sv.geometry.convex_sum(found, weights)
+    assert mixed.hyper().is_same(convex_sum(weights, found).hyper())
+    prior, loss = ["1/5", "3/10", "1/2"], sv.losses.matrix([[3, 1, 0], [0, 1, 3], [1, 0, 2]])
+    parts = [sv.remap(channel, prior, loss).after for channel in found]
+    assert sv.remap(mixed, prior, loss).after == sum(w * u for w, u in zip(weights, parts, strict=True))
+    # Ex 6.3: a third of each H_i is 4/9 of R1 and 5/9 of R2.
+    high = [sv.mechanisms.versus(discrete(3), [x], alpha="1/2") for x in range(3)]
+    response = sv.mechanisms.randomised_response(3, alpha="1/2")
+    low = sv.Channel([["1/5" if x == y else "2/5" for y in range(3)] for x in range(3)])
+    by_two = sv.geometry.convex_sum([response, low], ["4/9", "5/9"])
+    assert sv.geometry.convex_sum(high).hyper().is_same(by_two.hyper())
+    again = sv.geometry.decompose(by_two, discrete(3), alpha="1/2")
+    assert again.channel.hyper().is_same(by_two.hyper())
+    # Inputs are matched by name, floats stay private, a weight of 0 leaves nothing.
+    turned = sv.Channel(response.exact[::-1].tolist(), [2, 1, 0])
+    assert sv.geometry.convex_sum([response, turned], [1, 0]).hyper().is_same(response.hyper())
+    floats = sv.geometry.convex_sum([sv.mechanisms.randomised_response(3, 800.0)] * 2, [0.3, 0.7])
+    assert sv.epsilon(floats, discrete(3)).nats == pytest.approx(800, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "channels, weights, words",
+    [
+        ([], None, "channels is empty"),
+        ([sv.Channel([[1]])], ["1/2"], "sum to 1"),
+        ([sv.Channel([[1]])] * 2, [2, -1], "must be ≥ 0"),
+        ([sv.Channel([[1]])], [1, 0], "2 numbers for 1 channels"),
+        ([sv.Channel([[1]])], ["x"], "weights"),
+        ([sv.Channel([[1]]), sv.Channel([[1], [1]])], None, "inputs"),
+    ],
+)
+def test_convex_sums_of_what_does_not_fit(channels: Any, weights: Any, words: str) -> None:
+    with pytest.raises(SievertError, match=words):
+        sv.geometry.convex_sum(channels, weights)
+
+
 def convex_sum(weights: Any, channels: Any) -> sv.Channel:
+    """From the definition: columns side by side, scaled."""
     columns = [weight * np.asarray(channel.exact) for weight, channel in zip(weights, channels, strict=True)]
     return sv.Channel(np.concatenate(columns, axis=1).tolist(), channels[0].inputs)
 
@@ -279,6 +321,15 @@ def test_bad_arguments() -> None:
         sv.geometry.kernels(line(3), "1/2", limit=0)
     with pytest.raises(MechanismError, match="whole distances"):
         sv.geometry.kernels(line([0, 0.5, 1.5]), "1/2")
+    euclidean = sv.metrics.euclidean([(0, 0), (1, 1), (2, 0)])
+    for call in (sv.geometry.kernels, sv.geometry.iter_kernels):
+        with pytest.raises(MechanismError, match="give whole distances") as refused:
+            call(euclidean, "1/2")
+        assert "tolerance" not in str(refused.value)
+    with pytest.raises(MechanismError, match="limit is 0"):
+        sv.geometry.iter_kernels(line(3), "1/2", limit=0)
+    with pytest.raises(TooLargeError, match=r"more than 4,096; take fewer inputs$"):
+        sv.geometry.kernels(line(14), "1/2")
     with pytest.raises(MechanismError, match="to_vertex_mechanism"):
         sv.geometry.decompose(sv.Channel([["1/2", "1/2"]] * 3), line(3), alpha="1/2")
 
@@ -287,10 +338,26 @@ def test_a_limit_gives_some_kernels_and_says_so() -> None:
     few = sv.geometry.kernels(line(5), "1/2", limit=10)
     assert (len(few), few.complete) == (10, False)
     assert "not all" in str(few)
+    enough = sv.geometry.kernels(line(5), "1/2", limit=187)
+    assert (len(enough), enough.complete) == (187, True)
+    far = np.full((34, 34), np.inf)
+    for k in range(0, 34, 2):
+        far[k : k + 2, k : k + 2] = [[0, 1], [1, 0]]
+    only = sv.geometry.kernels(sv.Metric(far), "1/2", limit=10)
+    assert (len(only), only.complete, len(only.vertices)) == (1, True, 34)
     cube = sv.metrics.hamming(4, 2)
     some = sv.geometry.kernels(cube, "1/2", limit=3)
     assert (len(some), some.complete) == (3, False)
     assert all(sv.geometry.is_kernel(kernel.channel, cube, alpha="1/2") for kernel in some)
+
+
+def test_an_iterator_of_kernels_gives_the_same() -> None:
+    for metric, alpha in SMALL:
+        listed = {kernel.support for kernel in sv.geometry.kernels(metric, alpha)}
+        assert {kernel.support for kernel in sv.geometry.iter_kernels(metric, alpha)} == listed
+    few = list(sv.geometry.iter_kernels(sv.metrics.hamming(4, 2), "1/2", limit=2))
+    assert len(few) == 2
+    assert all(sum(kernel.outers) == 1 for kernel in few)
 
 
 @st.composite

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import sievert as sv
 from sievert.errors import MetricError, TooLargeError
-from sievert.geometry._vertices import Component
+from sievert.geometry._vertices import Component, _general
 from sievert.numerics import listening
 
 INF = math.inf
@@ -152,6 +152,12 @@ def test_points_at_distance_zero_are_merged() -> None:
     assert shape.dimension == 1
     assert shape.vertices().matrix.tolist() == [[F(2, 5), F(2, 5), F(1, 5)], [F(1, 4), F(1, 4), F(1, 2)]]
     assert not shape.contains(["1/2", "1/4", "1/4"])
+    words = "no private mechanism tells 'a' = 'b' apart, so they are taken as one"
+    for said in (shape, shape.vertices(), sv.geometry.kernels(shape.metric, "1/2")):
+        assert words in str(said)
+    assert shape.vertices().to_dict()["merged"] == [["a", "b"]]
+    assert "1 pair" in str(sv.geometry.polytope(sv.metrics.line(2)))
+    assert "taken as one" not in str(sv.geometry.polytope(sv.metrics.line(2), None, "1/2"))
 
 
 def test_components_have_vertices_of_their_own() -> None:
@@ -202,10 +208,54 @@ def test_a_limit_gives_a_part_and_says_so() -> None:
     some = large.vertices(exact=False, limit=50)
     assert (len(some), some.complete) == (50, False)
     assert all(large.contains(vertex) for vertex in some)
-    with pytest.raises(TooLargeError, match="give a limit"):
-        large.vertices()
+    for listing in (large.vertices, large.count):
+        with pytest.raises(TooLargeError, match=r"vertices\(limit=…\) lists some"):
+            listing()
     with pytest.raises(MetricError, match="limit is 0"):
         large.vertices(limit=0)
+
+
+def king(rows: int, columns: int) -> sv.Metric:
+    """Squares of a board, one move of a king apart."""
+    squares = list(product(range(rows), range(columns)))
+    moves = [(a, b) for a, b in combinations(squares, 2) if max(abs(a[0] - b[0]), abs(a[1] - b[1])) == 1]
+    return sv.metrics.from_graph(moves, squares)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(4, 7), st.integers(0, 10**6))
+def test_graphs_with_odd_cycles_as_general_metrics(n: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    pairs = [pair for pair in combinations(range(n), 2) if rng.random() < 0.5]
+    part = Component(np.rint(graph(*pairs, *((k, k + 1) for k in range(n - 1))).matrix).astype(np.int64))
+    rows = np.concatenate(list(part.blocks())).astype(int)
+    general = _general(part.distances)
+    expected = {tuple(row) for row in (general - general.max(axis=1)[:, None]).tolist()}
+    assert len(rows) == len(expected)
+    assert {tuple(row) for row in rows.tolist()} == expected
+
+
+def test_graphs_with_odd_cycles_have_no_limit_of_points() -> None:
+    board = sv.geometry.polytope(king(4, 4), alpha="1/2")
+    assert board.count() == 112_992
+    assert "a graph with equal edges" in str(board.vertices(limit=3))
+    large = sv.geometry.polytope(king(6, 6), alpha="1/2")
+    few = list(large.iter_vertices(limit=4))
+    assert len(few) == 4
+    assert all(large.contains(vertex) for vertex in few)
+
+
+def test_an_iterator_gives_the_same_and_begins_at_once() -> None:
+    for metric in (sv.metrics.line(5), sv.metrics.cycle(5), sv.Metric([[0, 2, 3], [2, 0, 4], [3, 4, 0]])):
+        shape = sv.geometry.polytope(metric, alpha="1/2")
+        listed = shape.vertices()
+        assert [row.tolist() for row in shape.iter_vertices(limit=3)] == [
+            listed[k].tolist() for k in range(3)
+        ]
+        assert sum(1 for _ in shape.iter_vertices(exact=False)) == len(listed)
+    assert next(sv.geometry.polytope(sv.metrics.line(200), 1.0).iter_vertices()).shape == (200,)
+    with pytest.raises(MetricError, match="limit is 0"):
+        sv.geometry.polytope(sv.metrics.line(3)).iter_vertices(limit=0)
 
 
 def test_listing_tells_how_far_it_is() -> None:

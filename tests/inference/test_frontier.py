@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 import sievert as sv
 from sievert.errors import GainError, MechanismError, PolicyError, TooLargeError
 from sievert.inference import Correlation, accuracy, curve, frontier, survey_correlation, vulnerability
-from sievert.inference._certificates import Exactly
-from sievert.inference._program import Solver
+from sievert.inference._certificates import GRID, Exactly
+from sievert.inference._solver import Solver
 from sievert.proofs import FrontierProof, proof_from_dict, save_proof
 from sievert.testing import channels
 
@@ -497,8 +497,10 @@ def test_what_guesses_are_worth_beyond_the_prices_is_exact() -> None:
     exact = Exactly(
         proof.prior, proof.gain, proof.joints, proof.wants, proof.leaks, proof.tails, proof.robust
     )
-    found = exact.functionals(proof.prices, proof.weights)
+    prices = np.array([3 * x - 7 for x in range(7)], dtype=object)
+    weights = np.array([[y, 5 - y] for y in range(7)], dtype=object)
+    found = exact.functionals(prices, (weights,)).fractions * GRID
     for y, x in product(range(7), range(7)):
-        paid = sum(w * leak[x] for w, leak in zip(proof.weights[0][y], proof.leaks[0], strict=True))
-        assert found[y, x] == proof.gain[y, x] * proof.prior[x] - proof.prices[x] - paid
+        paid = sum(w * leak[x] for w, leak in zip(weights[y], proof.leaks[0], strict=True))
+        assert found[y, x] == GRID * proof.gain[y, x] * proof.prior[x] - prices[x] - paid
     assert all(sum(row) == 1 for row in proof.mechanism.tolist())

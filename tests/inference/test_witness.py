@@ -2,12 +2,14 @@
 
 import json
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import sievert as sv
 from sievert.errors import ChannelError, MechanismError, PriorError
@@ -157,10 +159,75 @@ def test_accuracy_of_the_house_s_own_response_at_any_eps(eps: float) -> None:
     assert found.verify().holds and found.own < found.truth
 
 
+@pytest.mark.parametrize(("alpha", "own", "truth"), [("1/2", "7/12", "2/3"), ("1/3", "2/3", "3/4")])
+def test_geometric_noise_on_a_line_is_not_optimal_for_accuracy(alpha: str, own: str, truth: str) -> None:
+    """It is optimal for every two secrets, but not for the middle against the ends."""
+    noise = sv.mechanisms.truncated_geometric(3, alpha=alpha)
+    found = accuracy_counterexample(noise, alpha=alpha, metric=sv.metrics.line(3))
+    line = sv.metrics.line(3)
+    middle = sv.mechanisms.versus(line, [1], alpha=alpha)
+    joint = np.array([[0, Fraction(1, 2), 0], [Fraction(1, 4), 0, Fraction(1, 4)]], dtype=object)
+    stated = replace(found, other=middle.exact, joint=joint)
+    assert stated.verify().holds and (stated.own, stated.truth) == (Fraction(own), Fraction(truth))
+    for i, j in ((0, 1), (0, 2)):
+        prior = [Fraction(int(x in (i, j)), 2) for x in range(3)]
+        loss = [[int(guess != x) for x in range(3)] for guess in range(3)]
+        assert sv.is_optimal(noise, line, prior=prior, loss=loss, alpha=alpha).holds
+    assert found.truth - found.own >= stated.truth - stated.own
+    again = proof_from_dict(json.loads(save_proof(found)))
+    assert again.verify().holds and "line, neighbours 1 apart" in again.verify().statement
+
+
+METRICS = {
+    "line": sv.metrics.line(4),
+    "uneven": sv.Metric([[0, 1, 4], [1, 0, 3], [4, 3, 0]]),
+    "star": sv.Metric([[0, 1, 1, 1], [1, 0, 2, 2], [1, 2, 0, 2], [1, 2, 2, 0]]),
+    "circle": sv.metrics.cycle(5),
+    "alike": sv.Metric([[0, 0, 1, 2], [0, 0, 1, 2], [1, 1, 0, 1], [2, 2, 1, 0]]),
+    "far": sv.Metric([[0, 1, 2, np.inf], [1, 0, 1, np.inf], [2, 1, 0, np.inf], [np.inf] * 3 + [0]]),
+}
+
+
+@pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
+@given(weights=st.lists(st.integers(0, 5), min_size=5, max_size=5), eps=st.sampled_from([0.1, 1.0, 3.0]))
+@settings(max_examples=8)
+def test_no_private_mechanism_is_optimal_where_three_secrets_are_connected(
+    metric: sv.Metric, weights: list[int], eps: float
+) -> None:
+    """Columns that fall from each secret as fast as is private, in any proportion, and the same to all."""
+    kernel = np.exp(-eps * metric.matrix) * np.array(weights[: metric.size])
+    rows = np.column_stack([kernel, kernel.sum(axis=1).max() * 1.1 - kernel.sum(axis=1) + 1e-3])
+    rows = rows / rows.sum(axis=1, keepdims=True)
+    channel = sv.Channel(rows, inputs=metric.points)
+    level = sv.epsilon(channel, metric).nats
+    if level > 0:
+        found = accuracy_counterexample(channel, level, metric=metric)
+        assert found.verify().holds and found.own < found.truth
+
+
+def test_a_forged_counterexample_is_refused() -> None:
+    noise = sv.mechanisms.truncated_geometric(3, alpha="1/2")
+    found = accuracy_counterexample(noise, alpha="1/2", metric=sv.metrics.line(3))
+    tell = np.array([[Fraction(int(x == 1)), Fraction(int(x != 1))] for x in range(3)], dtype=object)
+    for change, reason in (
+        (dict(other=tell), "not private"),
+        (dict(channel=tell), "not private"),
+        (dict(other=found.channel), "does not tell the use better"),
+        (dict(joint=found.joint * 2), "not a distribution"),
+        (dict(space=replace(found.space, form="free")), "nothing is promised"),
+        (dict(space=replace(found.space, alpha=Fraction(3, 4))), "not private"),
+    ):
+        result = replace(found, **change).verify()
+        assert not result.holds and reason in result.statement
+
+
 def test_why_a_metric_is_refused() -> None:
     channel = sv.mechanisms.truncated_geometric(3, 1.0)
-    with pytest.raises(MechanismError, match="different distances; the counter-example is built for"):
-        accuracy_counterexample(channel, 1.0, metric=sv.metrics.line(3))
     apart = sv.Metric([[0, 1, math.inf], [1, 0, math.inf], [math.inf, math.inf, 0]])
     with pytest.raises(MechanismError, match="infinitely far apart"):
         accuracy_counterexample(channel, 1.0, metric=apart)
+    alike = sv.Metric([[0, 0, 1], [0, 0, 1], [1, 1, 0]])
+    with pytest.raises(MechanismError, match="no three secrets at finite distances > 0"):
+        accuracy_counterexample(channel, 1.0, metric=alike)
+    with pytest.raises(MechanismError, match=r"not private between inputs 0 and 1; eps is 0\.5"):
+        accuracy_counterexample(channel, 0.5, metric=sv.metrics.line(3))

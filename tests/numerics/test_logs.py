@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sievert.numerics import log_binomial, log_fraction, log_matmul, log_of, log_sum
+from sievert.numerics import log_binomial, log_fraction, log_matmul, log_of, log_ratio, log_sum
 
 
 @pytest.mark.parametrize(
@@ -25,6 +25,9 @@ from sievert.numerics import log_binomial, log_fraction, log_matmul, log_of, log
 )
 def test_log_fraction_to_the_last_digits(value: Fraction, expected: float) -> None:
     assert log_fraction(value) == pytest.approx(expected, rel=4e-16, abs=0)
+    common = 6**700
+    ratio = log_ratio(common * value.numerator, common * value.denominator)
+    assert ratio == pytest.approx(expected, rel=4e-16, abs=0)
 
 
 def test_log_of_zero_is_minus_infinity_without_a_warning() -> None:

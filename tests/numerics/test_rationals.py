@@ -7,7 +7,7 @@ import flint
 import numpy as np
 import pytest
 
-from sievert.numerics import as_fraction, exact_matmul, exact_solve, fractions_of, is_exact
+from sievert.numerics import as_fraction, exact_matmul, exact_solve, exact_sum, fractions_of, is_exact
 
 
 @pytest.mark.parametrize(
@@ -54,3 +54,9 @@ def test_products_and_solutions_are_exact() -> None:
     assert exact_matmul(a, exact_solve(a, b)).tolist() == b.tolist()
     with pytest.raises(ZeroDivisionError):
         exact_solve(fractions_of([[1, 1], [1, 1]]), b)
+
+
+@pytest.mark.parametrize("values", [[], ["1/3"], ["1/2", "-1/3", "1/6", 2], ["0.1"] * 10])
+def test_sums_over_one_denominator(values: list[object]) -> None:
+    fractions = [as_fraction(value) for value in values]
+    assert exact_sum(fractions) == sum(fractions)

@@ -160,8 +160,9 @@ def test_many_releases_are_bounded() -> None:
     view, adversary = line(range(size), 1 / 300_000), sv.gains.within(sv.metrics.line(range(size)), 5000)
     once, found = view.gain(adversary), view.gain(adversary, 4)
     assert once.exact and not found.exact and found.method.startswith("bound")
-    assert once.after == found.lower < found.upper == pytest.approx(once.after * view.growth**3, rel=1e-12)
-    assert view.gain(adversary, 10_000).upper == 1.0
+    assert once.after == found.lower < found.upper < once.after * view.growth**3
+    assert 0.9 < view.gain(adversary, 10_000).upper < 0.92
+    assert view.gain(adversary, 10_000_000).upper == 1.0
 
 
 def test_what_is_told_by_a_class() -> None:

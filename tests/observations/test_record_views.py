@@ -17,7 +17,7 @@ from sievert.channels import CellNoise, GaussianLaw, GeometricLaw, NoiseLaw, Pri
 from sievert.errors import GainError
 from sievert.measures import Adversary
 from sievert.observations import RecordView, guessed_together, record_view
-from sievert.observations._view_samples import guesses_on_even_line
+from sievert.observations._view_samples import gains_on_even_line
 from sievert.policies import Statistic, statistic_of_cells
 
 LAWS = [
@@ -247,7 +247,7 @@ def test_gains_over_a_table_against_simulation(releases: int) -> None:
 def test_guesses_on_an_even_line_are_those_of_all_beliefs(amounts: range, eps: float, releases: int) -> None:
     """The series between outputs against the likelihood of every value, on the same draws."""
     view = line(amounts, eps)
-    found = guesses_on_even_line(view.noise.law, view.line, releases, 500, np.random.default_rng(3))
+    found = gains_on_even_line(view.noise.law, view.line, 1, releases, 500, np.random.default_rng(3))
     generator, places = np.random.default_rng(3), np.array(amounts)
     true = places[generator.integers(len(places), size=500)]
     noisy = true + view.noise.law.simulated(generator, releases * 500).reshape(releases, 500)
@@ -278,8 +278,8 @@ def test_filters_lose_no_belief(eps: float) -> None:
 
 
 def test_what_is_not_exact_is_enclosed() -> None:
-    """Within one cell of the truth, over too many cells to list: between the best cell and three tries."""
-    view, adversary = table(12, 0.5), sv.gains.within(sv.metrics.line(12), 1)
+    """Within one cell of the truth on a circle, too many to list: between the best cell and three tries."""
+    view, adversary = table(12, 0.5), sv.gains.within(sv.metrics.cycle(12), 1)
     found = view.gain(adversary, 4)
     assert not found.exact
     assert view.guess(4).guess <= found.lower <= found.upper

@@ -37,7 +37,7 @@ test_seed = 4
 NUMBER = """
 version = 1
 [policy]
-values = {{ range = [0, 10] }}
+values = {{ range = [0, 6] }}
 secrets = "line"
 records = 50
 [query]

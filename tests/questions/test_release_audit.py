@@ -3,10 +3,10 @@
 import itertools
 import json
 import math
-import subprocess
-import sys
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import numpy as np
 import pytest
@@ -85,15 +85,14 @@ def test_a_belief_about_the_record_is_used(tmp_path: Path) -> None:
     assert not preview.guess_is_bound
 
 
-def test_the_command_and_its_page(tmp_path: Path) -> None:
+def test_the_command_and_its_page(sievert: Callable[..., CompletedProcess[str]], tmp_path: Path) -> None:
     described(tmp_path, HISTOGRAM.replace("eps = 1.0", 'alpha = "1/2"'))
-    command = [sys.executable, "-c", "from sievert.cli import main; main()", "audit", tmp_path / "file.toml"]
-    done = subprocess.run([*command, "--json"], capture_output=True, text=True, check=False)
+    done = sievert("audit", tmp_path / "file.toml", "--json")
     content = json.loads(done.stdout)
     assert done.returncode == 0 and content["passed"] and content["proved"]
     assert Fraction(content["exact_eps"]) >= Fraction(str(2 * math.log(2)))
     page = tmp_path / "page.html"
-    shown = subprocess.run([*command, "--report", page], capture_output=True, text=True, check=False)
+    shown = sievert("audit", tmp_path / "file.toml", "--report", page)
     assert shown.returncode == 0 and "The noise in one" in page.read_text(encoding="utf-8")
     found = sv.audit(tmp_path / "file.toml")
     assert isinstance(found, sv.results.Audit) and found.passed

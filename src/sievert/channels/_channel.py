@@ -21,7 +21,18 @@ from sievert.arrays import FloatArray, ObjectArray
 from sievert.channels import _composition as composition
 from sievert.channels._making import Constructors, Form, checked, read_logarithms, read_matrix
 from sievert.errors import ChannelError
-from sievert.numerics import brief, flag, fractions_of, generator_of, instance, log_fraction, log_of, readable
+from sievert.numerics import (
+    brief,
+    exact_sum,
+    flag,
+    fractions_of,
+    generator_of,
+    instance,
+    log_fraction,
+    log_of,
+    log_ratio,
+    readable,
+)
 from sievert.policies import Policy, Query
 from sievert.spaces import (
     EvenNumbers,
@@ -200,8 +211,7 @@ class Channel(Constructors):
             if self.form == "float":
                 logs = log_of(self._data)
             else:
-                known = {value: log_fraction(value) for value in set(self._data.ravel().tolist())}
-                logs = np.array([[known[value] for value in row] for row in self._data.tolist()])
+                logs = np.array([[log_fraction(value) for value in row] for row in self._data.tolist()])
             logs.setflags(write=False)
             self._cache["log"] = logs
         return self._cache["log"]  # type: ignore[no-any-return]
@@ -238,7 +248,10 @@ class Channel(Constructors):
         elif self.form == "exact":
             exact = np.take_along_axis(self._data, rows, axis=0)[0]
             for i, j in np.argwhere(near & (np.arange(len(logs))[:, None] != rows)).tolist():
-                found[i, j] = log_fraction(self._data[i, j] / exact[j])
+                mine, other = self._data[i, j], exact[j]
+                found[i, j] = log_ratio(
+                    mine.numerator * other.denominator, mine.denominator * other.numerator
+                )
         return np.asarray(found)
 
     @property
@@ -250,7 +263,7 @@ class Channel(Constructors):
             return None
         if "exact" not in self._cache:
             rows = fractions_of(self._data.tolist())
-            self._cache["exact"] = rows if all(sum(row) == 1 for row in rows.tolist()) else None
+            self._cache["exact"] = rows if all(exact_sum(row) == 1 for row in rows.tolist()) else None
         return self._cache["exact"]  # type: ignore[no-any-return]
 
     def exact_or_float(self) -> NDArray[Any]:

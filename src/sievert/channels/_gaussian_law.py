@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from scipy import special
@@ -45,6 +46,7 @@ class GaussianLaw(NoiseLaw):
     """
 
     sigma: Fraction
+    is_log_concave: ClassVar[bool] = True
 
     @cached_property
     def squared(self) -> float:

@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -60,7 +61,13 @@ class Privacy:
 
 
 class NoiseLaw(ABC):
-    """A symmetric law of whole numbers that falls away from 0."""
+    """A symmetric law of whole numbers that falls away from 0.
+
+    `is_log_concave` says whether it falls faster and faster: then what several releases show of a value
+    falls away on both sides of the likeliest one.
+    """
+
+    is_log_concave: ClassVar[bool] = False
 
     @abstractmethod
     def log_pmf(self, z: FloatArray) -> FloatArray:
@@ -131,6 +138,7 @@ class GeometricLaw(NoiseLaw):
     """Two-sided geometric noise, P(z) = (1-α)/(1+α)·α^|z|: the discrete Laplace (Fernandes, Lem 3.6)."""
 
     level: Privacy
+    is_log_concave: ClassVar[bool] = True
 
     def log_pmf(self, z: FloatArray) -> FloatArray:
         eps = self.level.eps

@@ -13,6 +13,7 @@ from sievert.errors import ChannelError
 from sievert.numerics import (
     as_fraction,
     brief,
+    exact_sum,
     flag,
     fractions_of,
     instance,
@@ -267,7 +268,7 @@ def checked(data: NDArray[Any], form: Form, inputs: Labels, outputs: Labels, nor
             f"row {inputs[i]!r} of the channel has {data[i, j]} at output {outputs[j]!r}, which {rule}"
         )
     with np.errstate(over="ignore"):
-        sums = np.exp(log_sum(data, axis=1)) if form == "log" else data.sum(axis=1)
+        sums = np.exp(log_sum(data, axis=1)) if form == "log" else _row_sums(data)
     instance("normalise", normalise, bool, "True or False", ChannelError)
     if normalise:
         return _normalised(fractions_of(data) if data.dtype == np.int64 else data, sums, form, inputs)
@@ -282,6 +283,12 @@ def checked(data: NDArray[Any], form: Form, inputs: Labels, outputs: Labels, nor
             file_fix="correct the row in the file",
         )
     return fractions_of(data) if data.dtype == np.int64 else data
+
+
+def _row_sums(data: NDArray[Any]) -> NDArray[Any]:
+    if data.dtype != object:
+        return np.asarray(data.sum(axis=1))
+    return np.array([exact_sum(row) for row in data.tolist()], dtype=object)
 
 
 def _normalised(data: NDArray[Any], sums: NDArray[Any], form: Form, inputs: Labels) -> NDArray[Any]:

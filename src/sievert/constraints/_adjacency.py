@@ -333,7 +333,8 @@ def is_compiled() -> bool:
 
 def is_loaded() -> bool:
     """Whether the compiled search has been used before, so that it starts at once."""
-    return "sievert.constraints._search_kernels" in sys.modules and is_compiled()
+    kernels = sys.modules.get("sievert.constraints._search_kernels")
+    return kernels is not None and is_compiled() and bool(kernels.search.signatures)
 
 
 def searched_in_trie(

@@ -58,7 +58,7 @@ class _Analytic(Shape):
 
     @abstractmethod
     def _largest(self, centres: FloatArray, radii: FloatArray) -> FloatArray:
-        """Bounds on its absolute value on discs of the plane; inf where one reaches a singularity."""
+        """Bounds on its absolute value on discs [radius, piece]; inf where one reaches a singularity."""
 
     @abstractmethod
     def _outside(self, first: float, last: float) -> tuple[float, float]:
@@ -80,11 +80,10 @@ class _Analytic(Shape):
             centres, halves, slip = centred(edges)
             table, rounding = self._series(centres, halves)
             rounding += slip / halves * (np.abs(table) @ np.arange(DEGREE + 1.0))
-            cut = np.full(len(centres), np.inf)
-            for radius in RADII:
-                # |a_n| ≤ M/ρ^n where the density is bounded by M for |t| ≤ ρ.
-                largest = self._largest(centres, radius * halves)
-                cut = np.minimum(cut, largest / (radius**DEGREE * (radius - 1)))
+            # |a_n| ≤ M/ρ^n where the density is bounded by M for |t| ≤ ρ.
+            radii = np.array(RADII)[:, None]
+            largest = self._largest(centres, radii * halves)
+            cut = (largest / (radii**DEGREE * (radii - 1))).min(axis=0)
             return self._with_ends(edges, table, (rounding + cut) * (1 + 1e-9))
         finally:
             flint.ctx.prec = old
@@ -173,16 +172,17 @@ class Beta(_Analytic):
 
     def _series(self, centres: FloatArray, halves: FloatArray) -> tuple[FloatArray, FloatArray]:
         factors = []
+        orders = np.arange(1, DEGREE + 1)[:, None]
         for power, distance, sign in ((self.a - 1, centres, 1.0), (self.b - 1, 1 - centres, -1.0)):
-            p = float(power)
-            terms = [np.ones_like(centres)]
-            for n in range(1, DEGREE + 1):
-                terms.append(terms[-1] * (sign * (p - n + 1) / n * (halves / distance)))
-            factors.append(np.array(terms) * distance**p)
-        table, sizes = np.zeros((len(centres), DEGREE + 1)), np.zeros(len(centres))
+            terms = np.ones((DEGREE + 1, len(centres)))
+            terms[1:] = (sign * (float(power) + 1 - orders) / orders) * (halves / distance)
+            factors.append(np.multiply.accumulate(terms, axis=0) * distance ** float(power))
+        table, sizes = np.zeros_like(factors[0]), np.zeros(len(centres))
         for n, row in enumerate(factors[0]):
-            table[:, n:] += (row * factors[1][: DEGREE + 1 - n]).T
-            sizes += np.abs(row) * np.abs(factors[1][: DEGREE + 1 - n]).sum(axis=0)
+            terms = row * factors[1][: DEGREE + 1 - n]
+            table[n:] += terms
+            sizes += np.abs(terms).sum(axis=0)
+        table = table.T
         exponents = np.abs(float(self.a - 1) * np.log(centres)) + np.abs(
             float(self.b - 1) * np.log1p(-centres)
         )
@@ -191,8 +191,8 @@ class Beta(_Analytic):
 
     def _largest(self, centres: FloatArray, radii: FloatArray) -> FloatArray:
         if self._ends:
-            return np.zeros_like(centres)
-        found = np.full(len(centres), self._scale * (1 + 1e-12))
+            return np.zeros_like(radii)
+        found = np.full(radii.shape, self._scale * (1 + 1e-12))
         for distance, power in ((centres, self.a - 1), (1 - centres, self.b - 1)):
             if power.denominator == 1 and power >= 0:
                 found *= (distance + radii) ** float(power)

@@ -181,35 +181,42 @@ class Mesh:
             self.eps * self.halves, self.halves, below, above, self.table if table is None else table
         )
 
-    def one_sided(self, values: FloatArray, side: int) -> FloatArray:
-        """A (side 1) or B (side -1) as series, from its values at the middles: A' = π - εA, B' = εB - π."""
-        degree = self.table.shape[1]
-        found = np.zeros((len(values), degree + MORE_TERMS))
-        found[:, 0] = values
+    def sides(self, below: FloatArray, above: FloatArray) -> FloatArray:
+        """A and B as series, from their values at the middles: A' = π - εA, B' = εB - π."""
+        degree, count = self.table.shape[1], len(below)
+        found = np.zeros((degree + MORE_TERMS, 2, count))
+        found[0] = below, above
         step = self.eps * self.halves
-        source = self.halves[:, None] * self.table
-        for n in range(found.shape[1] - 1):
-            given = source[:, n] if n < degree else 0.0
-            found[:, n + 1] = side * (given - step * found[:, n]) / (n + 1)
-        return found
+        source = np.zeros((degree + MORE_TERMS - 1, count))
+        source[:degree] = (self.halves[:, None] * self.table).T
+        signs = np.array([[1.0], [-1.0]]) / np.arange(1, len(found))[:, None, None]
+        for n, (given, sign) in enumerate(zip(source, signs, strict=True)):
+            found[n + 1] = sign * (given - step * found[n])
+        return np.ascontiguousarray(found.transpose(1, 2, 0))
 
     def where(self, places: FloatArray) -> IndexArray:
         """The cells that places lie in."""
-        return np.clip(np.searchsorted(self.edges, places, side="right") - 1, 0, len(self.centres) - 1)
+        after = np.searchsorted(self.edges, places, side="right")
+        return np.asarray(np.minimum(np.maximum(after - 1, 0), len(self.centres) - 1))
 
 
 def kernel_series(
     steps: FloatArray, halves: FloatArray, below: FloatArray, above: FloatArray, table: FloatArray
 ) -> FloatArray:
     """S = A + B as series [cell, term], from values at middles: S'' = ε²·S - 2ε·π; steps are ε·halves."""
-    degree = table.shape[1]
-    found = np.zeros((len(below), degree + MORE_TERMS))
-    found[:, 0], found[:, 1] = below + above, steps * (above - below)
-    source, square = (2 * steps * halves)[:, None] * table, steps * steps
-    for n in range(found.shape[1] - 2):
-        given = source[:, n] if n < degree else 0.0
-        found[:, n + 2] = (square * found[:, n] - given) / ((n + 1) * (n + 2))
-    return found
+    degree, count = table.shape[1], len(below)
+    size = degree + MORE_TERMS
+    pairs = (size + 1) // 2
+    # Two terms at a time: neither enters the other.
+    found = np.zeros((pairs, 2, count))
+    found[0] = below + above, steps * (above - below)
+    source = np.zeros((2 * pairs - 2, count))
+    source[:degree] = (2 * steps * halves) * table.T
+    square, orders = steps * steps, np.arange(1.0, 2 * pairs - 1).reshape(-1, 2, 1)
+    given = source.reshape(pairs - 1, 2, count)
+    for n, divisor in enumerate(orders * (orders + 1)):
+        found[n + 1] = (square * found[n] - given[n]) / divisor
+    return np.ascontiguousarray(found.reshape(2 * pairs, count)[:size].T)
 
 
 def mesh(model: Pieces, eps: float, places: FloatArray | None = None) -> Mesh:
@@ -257,7 +264,7 @@ def _restricted(model: Pieces, edges: FloatArray) -> tuple[FloatArray, FloatArra
 
 def evaluated(table: FloatArray, t: FloatArray) -> FloatArray:
     """Σ a_n·t^n, [row, place]."""
-    return np.asarray(table @ np.power(t[None, :], np.arange(table.shape[1])[:, None]))
+    return np.asarray(table @ np.vander(t, table.shape[1], increasing=True).T)
 
 
 def _scanned(values: FloatArray, places: FloatArray, eps: float) -> FloatArray:

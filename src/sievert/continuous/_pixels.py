@@ -15,10 +15,10 @@ import numpy as np
 from sievert.arrays import FloatArray, IndexArray
 from sievert.continuous._density import Density
 from sievert.continuous._enclosure import Found, closed, inner_places
+from sievert.continuous._guesses import horner
 from sievert.continuous._loss import LaplaceLoss, finite_eps
 from sievert.continuous._losses import Cells, IntervalLoss, Quantile, Squared, Steps, Threshold, loss_of
 from sievert.continuous._mesh import MOST_NATS, Mesh, mesh
-from sievert.continuous._quantiles import horner
 from sievert.continuous._shapes import Pieces, snapped
 from sievert.errors import PriorError
 from sievert.mechanisms import log_pixels

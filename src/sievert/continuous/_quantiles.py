@@ -6,7 +6,8 @@ function and N that of the output,
     V = ½·A(t)·e^(-ε(y-t)) + q·(N(y) - F(t)) for y ≥ t, and its mirror image for y ≤ t,
 and V' = (ε/2)·(q·S(y) - A(t)·e^(-ε(y-t))). A rule ỹ(t) near the best is a polynomial on each cell, so that
 V(t, ỹ(t)) is analytic there and integrated to a known error; what the rule costs is bounded by V' at ỹ, which
-is nearly 0: e^(εy)·V' increases in y, so that |V'| grows at most by e^(ε·distance) on the way to the best.
+is nearly 0: e^(εy)·V' increases in y, so that |V'| grows at most by e^(ε·distance) on the way to the best,
+and mostly so fast that the way is short: the cost is that of V' squared.
 """
 
 from __future__ import annotations
@@ -14,25 +15,21 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
-from sievert.arrays import BoolArray, FloatArray, IndexArray
-from sievert.continuous._mesh import RATES, Mesh, legendre, missed_by_gauss, scan_error
+from sievert.arrays import BoolArray, FloatArray
+from sievert.continuous._guesses import Sums, broken, horner
+from sievert.continuous._mesh import RATES, Mesh, legendre, missed_by_gauss
 
 __all__ = ["quantiles"]
 # Points through which the rule goes on a cell, Newton's steps to each, and halvings of a cell.
-POINTS, NEWTON, HALVINGS = 16, 10, 14
-# A crossing is looked for among so many places of a cell, so often: 2^54 of them in all.
-PLACES, PARTINGS = 64, 9
-# A step of Newton after which the next would change nothing: they square.
-SETTLED = 1e-9
-# Parts between the least guess and the next place, each half of the one before.
-SHRINKING = 14
+POINTS, STEPS, HALVINGS = 22, 3, 14
+# Nodes of Gauss–Legendre on a part.
+NODES = 16
 # Nats beyond a cell's outputs within which the best one is proved to lie, and a distance that is none.
 BRACKET, NONE = 1.0, 1e-8
-# Terms below this share of the first are dropped from a series.
-NEGLIGIBLE = 1e-20
 # ∫ of a cell is good enough where it misses this share of the loss.
 ENOUGH = 1e-12
 
@@ -41,7 +38,7 @@ def quantiles(cells: Mesh, quantile: float) -> tuple[float, float]:
     """E[q·(x - w)⁺ + (1 - q)·(w - x)⁺] of the best guesses w over [0, 1], and what is missed."""
     if not 0 < quantile < 1:
         return 0.0, 0.0
-    sums = _Sums(cells, quantile)
+    sums = Sums(cells, quantile)
     if cells.eps == 0:
         place = sums.median()
         return sums.outside(place, place), 0.0
@@ -51,14 +48,14 @@ def quantiles(cells: Mesh, quantile: float) -> tuple[float, float]:
         return sums.outside(first, first), sums.slip(first) + sums.slip(last)
     value = sums.outside(first, last)
     missed = sums.slip(first) + sums.slip(last)
-    places, outputs = _broken(sums, guesses)
+    places, outputs = broken(sums, guesses)
     edges, total = cells.edges, value
     for halving in range(HALVINGS + 1):
         parts = _Parts.of(sums, places, outputs)
-        found, error = parts.integral(ENOUGH * total / len(edges))
+        found, error = parts.integral(ENOUGH * total / len(edges), halving == 0)
         total = max(total, value + float(found.sum()))
         again = error > ENOUGH * total * np.maximum(parts.halves, 1 / len(edges))
-        if halving == HALVINGS:
+        if halving == HALVINGS or missed + float(error.sum()) <= ENOUGH * total:
             again[:] = False
         value, missed = value + float(found[~again].sum()), missed + float(error[~again].sum())
         if not again.any():
@@ -67,220 +64,39 @@ def quantiles(cells: Mesh, quantile: float) -> tuple[float, float]:
     return float(value), float(missed)
 
 
-class _Sums:
-    """A, B, S, F and N on the cells as series, and at their edges."""
+class _Chebyshev(NamedTuple):
+    """Chebyshev's points, from values there to coefficients and back, and on to Gauss's nodes."""
 
-    def __init__(self, cells: Mesh, quantile: float) -> None:
-        self.cells, self.q, self.eps = cells, quantile, cells.eps
-        below, above = cells.decayed()
-        self.total = float(cells.before[-1])
-        a, b = cells.one_sided(below[1::2], 1), cells.one_sided(above[1::2], -1)
-        f = np.zeros_like(a)
-        f[:, 0] = cells.before[1::2]
-        degree = cells.table.shape[1]
-        f[:, 1 : degree + 1] = cells.halves[:, None] * cells.table / np.arange(1, degree + 1)
-        sizes = np.abs(a + b).max(axis=0) + np.abs(f).max(axis=0)
-        kept = int(np.flatnonzero(sizes > NEGLIGIBLE * sizes[0]).max()) + 1
-        self.below, self.above, self.mass = a[:, :kept], b[:, :kept], f[:, :kept]
-        self.both = self.below + self.above
-        self.output = self.mass - self.below / 2 + self.above / 2
-        self.edges = cells.edges
-        self.edge_below, self.edge_above = below[::2], above[::2]
-        self.edge_both = self.edge_below + self.edge_above
-        self.slack = 100 * scan_error(len(cells.centres), self.eps)
-        with np.errstate(divide="ignore"):
-            self.rising = np.log(self.edge_both) + self.eps * self.edges
-            self.falling = np.log(self.edge_both) - self.eps * self.edges
-            self.log_below = np.log(self.edge_below) + self.eps * self.edges
-            self.log_above = np.log(self.edge_above) - self.eps * self.edges
-
-    def at(self, series: FloatArray, places: FloatArray) -> FloatArray:
-        """A series' value at places, each in the cell that it lies in."""
-        cell = self.cells.where(places)
-        return horner(series[cell], (places - self.cells.centres[cell]) / self.cells.halves[cell])
-
-    def is_right(self, places: FloatArray) -> BoolArray:
-        """Whether the outputs after which t is the guess lie at t or right of it."""
-        return np.asarray(self.at(self.below, places) >= self.q * self.at(self.both, places))
-
-    def guess(self, outputs: FloatArray) -> FloatArray:
-        """The quantile of what is believed after each output."""
-        both = self.at(self.both, outputs)
-        left = self.at(self.below, outputs) >= self.q * both  # what is guessed lies at or left of the output
-        sign = np.where(left, 1.0, -1.0)
-        share = np.where(left, math.log(self.q), math.log(1 - self.q))
-        wanted = sign * (share + np.log(both)) + self.eps * outputs
-        cell = self._cells(left, (self.log_below, -self.log_above), wanted)
-        rows = np.where(left[:, None], self.below[cell], self.above[cell])
-        return self.newton(rows, cell, wanted, sign, np.zeros_like(wanted))
-
-    def outputs(self, places: FloatArray, right: BoolArray) -> FloatArray:
-        """The output after which each place is the quantile, on the right of it or on the left."""
-        sign = np.where(right, 1.0, -1.0)
-        share = np.where(right, math.log(self.q), math.log(1 - self.q))
-        cell = self.cells.where(places)
-        rows = np.where(right[:, None], self.below[cell], self.above[cell])
-        with np.errstate(divide="ignore"):
-            level = np.log(horner(rows, (places - self.cells.centres[cell]) / self.cells.halves[cell]))
-        wanted = sign * (level - share) + self.eps * places
-        out = self._cells(right, (self.rising, -self.falling), wanted)
-        return self.newton(self.both[out], out, wanted, sign, np.zeros_like(wanted))
-
-    @staticmethod
-    def _cells(right: BoolArray, known: tuple[FloatArray, FloatArray], wanted: FloatArray) -> IndexArray:
-        """The cells in which what increases is what is wanted, from what it is at edges on either side."""
-        after = np.where(right, *(np.searchsorted(edges, wanted, side="right") for edges in known))
-        return np.asarray(np.clip(after - 1, 0, len(known[0]) - 2))
-
-    def newton(
-        self,
-        rows: FloatArray,
-        cell: IndexArray,
-        wanted: FloatArray,
-        sign: FloatArray,
-        start: FloatArray,
-    ) -> FloatArray:
-        """Where sign·(ln Σ + sign·ε·x), which increases, is what is wanted: a little beyond cells at most."""
-        centre, half = self.cells.centres[cell], self.cells.halves[cell]
-        if wanted.ndim == 2:
-            centre, half = centre[:, None], half[:, None]
-        slopes = rows[:, 1:] * np.arange(1, rows.shape[1])
-        u, step = start, self.eps * half
-        low, high = np.full_like(u, -1.0), np.full_like(u, 1.0)
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            for _ in range(NEWTON):
-                height = horner(rows, u)
-                off = sign * (np.log(height) + sign * self.eps * (centre + half * u)) - wanted
-                low, high = np.where(off < 0, u, low), np.where(off > 0, u, high)
-                new = u - off / (sign * horner(slopes, u) / height + step)
-                step_back = ~((new > low) & (new < high))
-                new[step_back] = (low[step_back] + high[step_back]) / 2
-                settled = np.abs(new - u).max(initial=0.0) < SETTLED
-                u = new
-                if settled:
-                    break
-        return np.asarray(centre + half * u)
-
-    def median(self) -> float:
-        """The quantile of the belief itself."""
-        before = self.cells.before[::2]
-        cell = int(np.clip(np.searchsorted(before, self.q * self.total) - 1, 0, len(before) - 2))
-        low, high = -1.0, 1.0
-        for _ in range(60):
-            u = (low + high) / 2
-            is_low = horner(self.mass[cell : cell + 1], np.array([u]))[0] < self.q * self.total
-            low, high = (u, high) if is_low else (low, u)
-        return float(self.cells.centres[cell] + self.cells.halves[cell] * low)
-
-    def outside(self, first: float, last: float) -> float:
-        """∫ of (1 - q)·F below the least guess, and of q·(1 - F) above the largest."""
-        rising = self._integral(first)
-        everything, reached = self._integral(1.0), self._integral(last)
-        falling = self.total * (1.0 - last) - (everything - reached)
-        return (1 - self.q) * rising + self.q * falling
-
-    def _integral(self, place: float) -> float:
-        """∫ F from 0 to a place."""
-        powers = np.arange(1, self.mass.shape[1] + 1)
-        ends = np.where(powers % 2 == 1, -1.0, 1.0)
-        whole = self.cells.halves * (self.mass @ ((1 - ends) / powers))
-        cell = int(self.cells.where(np.array([place]))[0])
-        half = float(self.cells.halves[cell])
-        u = (place - float(self.cells.centres[cell])) / half
-        return math.fsum(whole[:cell]) + half * float(self.mass[cell] @ ((u**powers - ends) / powers))
-
-    def slip(self, place: float) -> float:
-        """What it may cost that the least or the largest guess is not known exactly."""
-        distance = min(1e-9, place, 1 - place)
-        around = np.array([place - distance, place + distance])
-        low = self.at(self.above, around) * np.exp(-self.eps * around) - (1 - self.q) * self.edge_both[0]
-        high = self.q * self.edge_both[-1] - self.at(self.below, around) * np.exp(-self.eps * (1 - around))
-        return float(distance * min(np.abs(low).max(), np.abs(high).max()))
-
-
-def _broken(sums: _Sums, guesses: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Places between the least and the largest guess, with their outputs: neither crosses an edge between."""
-    edges, first, last = sums.edges, float(guesses[0]), float(guesses[-1])
-    inner = edges[(edges > first) & (edges < last)]
-    crossings = _crossings(sums, first, last)
-    known = np.sort(np.concatenate([[first, last], inner, guesses, crossings]))
-    known = known[(known >= first) & (known <= last)]
-    # Near the least and the largest guess outputs are a root of t: parts get ever smaller there.
-    shrinking = 0.5 ** np.arange(1, SHRINKING + 1)
-    near = [
-        first + (_next(known, first) - first) * shrinking,
-        last - (last + _next(-known, -last)) * shrinking,
-    ]
-    free = np.concatenate([inner, *near])
-    places = np.concatenate([[first, last], free, guesses, crossings])
-    outputs = np.concatenate([[0.0, 1.0], sums.outputs(free, sums.is_right(free)), edges, crossings])
-    kept = (places >= first) & (places <= last)
-    places, outputs = places[kept], outputs[kept]
-    order = np.lexsort((outputs, places))
-    places, outputs = places[order], np.maximum.accumulate(outputs[order])
-    distinct = np.concatenate([[True], np.diff(places) > 1e-15])
-    return places[distinct], outputs[distinct]
-
-
-def _next(places: FloatArray, start: float) -> float:
-    """The least of the places that is well beyond the start."""
-    return float(places[places > start + 1e-9].min(initial=start + 1.0))
-
-
-def _crossings(sums: _Sums, first: float, last: float) -> FloatArray:
-    """Places whose output is the place itself: A = q·S."""
-    excess = sums.below - sums.q * sums.both
-    ends = (
-        excess @ np.stack([np.where(np.arange(excess.shape[1]) % 2, -1.0, 1.0), np.ones(excess.shape[1])]).T
-    )
-    cell = np.flatnonzero(ends[:, 0] * ends[:, 1] < 0)
-    if not len(cell):
-        return np.empty(0)
-    low, width = np.full((len(cell), 1), -1.0), 2.0
-    for _ in range(PARTINGS):
-        width /= PLACES
-        u = low + width * np.arange(PLACES)
-        same = horner(excess[cell], u) * ends[cell, :1] > 0
-        # The last place before the first change of sign.
-        low = low + width * (np.where(same.all(axis=1), PLACES, same.argmin(axis=1)) - 1)[:, None]
-        low = np.maximum(low, -1.0)
-    found = sums.cells.centres[cell] + sums.cells.halves[cell] * low[:, 0]
-    return np.asarray(found[(found > first) & (found < last)])
-
-
-def horner(rows: FloatArray, u: FloatArray) -> FloatArray:
-    """Σ a_n·u^n for rows of coefficients, each at its own place or places."""
-    wide = u.ndim == 2
-    found = np.zeros_like(u)
-    for column in rows.T[::-1]:
-        found *= u
-        found += column[:, None] if wide else column
-    return found
+    points: FloatArray
+    to_coefficients: FloatArray
+    to_points: FloatArray
+    to_nodes: FloatArray
 
 
 @cache
-def _chebyshev() -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Chebyshev's points, from values there to coefficients, and from coefficients to Gauss's nodes."""
+def _chebyshev() -> _Chebyshev:
     angles = math.pi * (np.arange(POINTS) + 0.5) / POINTS
     orders = np.arange(POINTS)
-    to_coefficients = np.cos(np.outer(angles, orders)) * 2 / POINTS
+    to_points = np.cos(np.outer(orders, angles))
+    to_coefficients = to_points.T * 2 / POINTS
     to_coefficients[:, 0] /= 2
-    nodes, _ = legendre()
-    return np.cos(angles), to_coefficients, np.cos(np.outer(orders, np.arccos(nodes)))
+    nodes, _ = legendre(NODES)
+    to_nodes = np.cos(np.outer(orders, np.arccos(nodes)))
+    return _Chebyshev(np.cos(angles), to_coefficients, to_points, to_nodes)
 
 
 @dataclass(frozen=True)
 class _Parts:
     """Parts of the range of t, each with its cell, the cell of its outputs, and on which side they lie."""
 
-    sums: _Sums
+    sums: Sums
     starts: FloatArray
     ends: FloatArray
     first: FloatArray
     last: FloatArray
 
     @staticmethod
-    def of(sums: _Sums, places: FloatArray, outputs: FloatArray) -> _Parts:
+    def of(sums: Sums, places: FloatArray, outputs: FloatArray) -> _Parts:
         """Parts between places; with two columns, each row is one."""
         if places.ndim == 2:
             return _Parts(sums, places[:, 0], places[:, 1], outputs[:, 0], outputs[:, 1])
@@ -305,16 +121,19 @@ class _Parts:
         outputs = np.stack([self.first[chosen], at, at, self.last[chosen]], axis=1)
         return places.reshape(-1, 2), outputs.reshape(-1, 2)
 
-    def integral(self, enough: float) -> tuple[FloatArray, FloatArray]:
+    def integral(self, enough: float, is_first: bool) -> tuple[FloatArray, FloatArray]:
         """∫ V(t, ỹ(t)) dt on each part, and what is missed: by Gauss–Legendre, and by the rule."""
         sums = self.sums
         terms = _Terms(sums, self.centres, self.halves, (self.first + self.last) / 2)
-        points, to_coefficients, _ = _chebyshev()
-        rule = self._rule(terms, points) @ to_coefficients
+        rule = self._rule(terms, _chebyshev().points) @ _chebyshev().to_coefficients
+        # Near the least and the largest guess the best output is a root of t: there one output does.
+        nats = sums.eps * (self.last - self.first)
+        small = self.halves * nats * nats * terms.both[:, 0] <= enough
+        rule[small] = 0.0
+        rule[small, 0] = (self.first[small] + self.last[small]) / 2
         value, error = self._of_rule(terms, rule)
         unsure = np.flatnonzero(error > enough)
-        if len(unsure):
-            # Near the least and the largest guess the best output is a root of t: there one output does.
+        if len(unsure) and not is_first:
             rest = _Parts(sums, *(part[unsure] for part in (self.starts, self.ends, self.first, self.last)))
             constant = np.zeros((len(unsure), POINTS))
             constant[:, 0] = (rest.first + rest.last) / 2
@@ -325,12 +144,12 @@ class _Parts:
 
     def _of_rule(self, terms: _Terms, rule: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The same for a rule, given by its coefficients [part, order]."""
-        points, _, to_nodes = _chebyshev()
-        nodes, weights = legendre()
+        points, _, to_points, to_nodes = _chebyshev()
+        nodes, weights = legendre(NODES)
         value = self.halves * (terms.cost(nodes, rule @ to_nodes) @ weights)
-        at_points = rule @ np.cos(np.outer(np.arange(POINTS), np.arccos(points)))
+        at_points = rule @ to_points
         missed, steep = terms.bounds(rule, np.abs(terms.slope(points, at_points)).max(axis=1))
-        regret = np.where(terms.is_beside(rule), self._regret(steep, terms.right), np.inf)
+        regret = np.where(terms.is_beside(rule, at_points), self._regret(steep, terms.right), np.inf)
         regret = np.minimum(regret, self.sums.total)
         return value, np.nan_to_num(self.halves * (missed + 2 * regret), nan=np.inf)
 
@@ -344,7 +163,7 @@ class _Parts:
         # The outputs at the ends of a part are known: begin on the line between them.
         middle, half = (self.first + self.last) / 2, (self.last - self.first) / 2
         start = (middle[:, None] + half[:, None] * points - terms.middle[:, None]) / terms.half[:, None]
-        return sums.newton(terms.both, terms.out, wanted, sign, np.clip(start, -1.0, 1.0))
+        return sums.newton(terms.both, terms.out, wanted, sign, np.clip(start, -1.0, 1.0), STEPS)
 
     def _regret(self, steep: FloatArray, right: BoolArray) -> FloatArray:
         """What a rule may lose at any t of a part, whose best outputs lie between two that are proved."""
@@ -361,24 +180,34 @@ class _Parts:
             high = np.where((upper >= 1) | (rises > 0), np.minimum(high, upper), high)
         # |V'| grows at most by e^(ε·distance) on the way to the best output.
         nats = sums.eps * (high - low)
-        with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             along = nats / 2 * np.exp(nats) * steep
+            # Where V' rises fast, the best output is as near as V' is small: (e^(εy)·V')' = ε²·q·e^(εy)·B(y)
+            # for outputs right of t, and e^(-εy)·B(y) decreases.
+            rest = self._at_either(right, (sums.above, sums.below), np.where(right, high, low))
+            near = np.exp(3 * nats) * steep * steep / (4 * np.where(right, sums.q, 1 - sums.q))
+            near = np.where(rest > sums.slack, near / (rest - sums.slack), np.inf)
         # Beyond both outputs there is no more to lose than what lies there.
-        beyond = np.where(
-            right, sums.q * (sums.total - sums.at(sums.mass, low)), (1 - sums.q) * sums.at(sums.mass, high)
-        )
-        return np.fmin(along, np.maximum(beyond, 0.0) + sums.slack * sums.total)
+        mass = sums.at(sums.mass, np.where(right, low, high))
+        beyond = np.where(right, sums.q * (sums.total - mass), (1 - sums.q) * mass)
+        return np.fmin(np.fmin(along, near), np.maximum(beyond, 0.0) + sums.slack * sums.total)
+
+    def _at_either(
+        self, right: BoolArray, series: tuple[FloatArray, FloatArray], places: FloatArray
+    ) -> FloatArray:
+        """One series at some places, another at the rest."""
+        cells = self.sums.cells
+        cell = cells.where(places)
+        rows = np.where(right[:, None], series[0][cell], series[1][cell])
+        return horner(rows, (places - cells.centres[cell]) / cells.halves[cell])
 
     def _slope(self, places: FloatArray, outputs: FloatArray) -> FloatArray:
         """V' up to a factor, with 0 where rounding leaves its sign open."""
         sums = self.sums
         both = sums.at(sums.both, outputs)
         right = outputs >= places
-        cell = sums.cells.where(places)
-        near = horner(
-            np.where(right[:, None], sums.below[cell], sums.above[cell]),
-            (places - sums.cells.centres[cell]) / sums.cells.halves[cell],
-        ) * np.exp(-sums.eps * np.abs(outputs - places))
+        decay = np.exp(-sums.eps * np.abs(outputs - places))
+        near = self._at_either(right, (sums.below, sums.above), places) * decay
         found = np.where(right, sums.q * both - near, near - (1 - sums.q) * both)
         return np.where(np.abs(found) > sums.slack * both, found, 0.0)
 
@@ -386,7 +215,7 @@ class _Parts:
 class _Terms:
     """V and V' on parts, at places given from -1 to 1 across each with outputs, and bounds on ellipses."""
 
-    def __init__(self, sums: _Sums, centres: FloatArray, halves: FloatArray, outputs: FloatArray) -> None:
+    def __init__(self, sums: Sums, centres: FloatArray, halves: FloatArray, outputs: FloatArray) -> None:
         cells = sums.cells
         cell, self.out = cells.where(centres), cells.where(outputs)
         self.sums, self.centres, self.halves, self.right = sums, centres, halves, sums.is_right(centres)
@@ -431,7 +260,7 @@ class _Terms:
             near = horner(np.abs(self.near), u) * grown
             fixed = np.abs(self.output[:, 0] - self.mass[:, 0])[:, None]
             moving = horner(np.abs(self.output[:, 1:]), v) * v + horner(np.abs(self.mass[:, 1:]), u) * u
-            missed = missed_by_gauss(near / 2 + share * (fixed + moving), rates)
+            missed = missed_by_gauss(near / 2 + share * (fixed + moving), rates, NODES)
             # Interpolation at Chebyshev's points (Trefethen, Thm 8.2, by Hermite's formula).
             between = reach / (reach - 1) * 2 / (rates**POINTS - rates**-POINTS)
             steepest = share * horner(np.abs(self.both), v) + near
@@ -440,10 +269,8 @@ class _Terms:
                 steep, axis=1, initial=np.inf
             )
 
-    def is_beside(self, rule: FloatArray) -> BoolArray:
+    def is_beside(self, rule: FloatArray, at_points: FloatArray) -> BoolArray:
         """Whether outputs stay in their cell and on their side of t, up to a distance that is none."""
-        points, _, _ = _chebyshev()
-        at_points = rule @ np.cos(np.outer(np.arange(POINTS), np.arccos(points)))
         within = (np.abs(at_points - self.middle[:, None]) <= self.half[:, None] * (1 + NONE)).all(axis=1)
         off = self.sign[:, None] * rule
         off[:, 0] -= self.sign * self.centres

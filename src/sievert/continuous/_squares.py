@@ -10,7 +10,15 @@ from __future__ import annotations
 import numpy as np
 
 from sievert.arrays import FloatArray
-from sievert.continuous._mesh import RATES, Groups, Mesh, evaluated, legendre, missed_by_gauss
+from sievert.continuous._mesh import (
+    RATES,
+    Groups,
+    Mesh,
+    evaluated,
+    kernel_series,
+    legendre,
+    missed_by_gauss,
+)
 
 __all__ = ["squares"]
 
@@ -23,40 +31,38 @@ def squares(cells: Mesh) -> tuple[float, FloatArray]:
         return float(ends), np.zeros(len(cells.centres))
     series = _about_means(cells, below.at(slice(1, None, 2)), above.at(slice(1, None, 2)))
     nodes, weights = legendre()
-    zero, one, two = (evaluated(part, nodes) for part in series)
+    zero, one, two = evaluated(series, nodes).reshape(3, len(cells.centres), -1)
     variance = two - np.divide(one * one, zero, out=np.zeros_like(one), where=zero > 0)
     scale = cells.eps / 2 * cells.halves
     inner = scale * (np.maximum(variance, 0.0) @ weights)
     return float(ends + inner.sum()), scale * _missed(series)
 
 
-def _about_means(cells: Mesh, below: Groups, above: Groups) -> list[FloatArray]:
-    """S₀, S₁ and S₂ as series about the mean that is believed at each cell's middle."""
+def _about_means(cells: Mesh, below: Groups, above: Groups) -> FloatArray:
+    """S₀, then S₁, then S₂ of all cells as series about the mean that is believed at each cell's middle."""
     total = below.weight + above.weight
     share = np.divide(above.weight, total, out=np.zeros_like(total), where=total > 0)
     mean = np.where(below.weight > 0, below.mean + share * (above.mean - below.mean), above.mean)
-    off, table, found = cells.centres - mean, cells.table, []
-    for power in range(3):
-        sides = [
-            side.weight * (side.mean - mean) ** power + (side.spread if power == 2 else 0.0)
-            for side in (below, above)
-        ]
-        found.append(cells.series(sides[0], sides[1], table))
+    count, degree = cells.table.shape
+    table = np.zeros((3, count, degree + 2))
+    table[0, :, :-2] = cells.table
+    for power in (1, 2):
         # (x - mean)·π, one power more.
-        wider = np.zeros((len(table), table.shape[1] + 1))
-        wider[:, :-1] = off[:, None] * table
-        wider[:, 1:] += cells.halves[:, None] * table
-        table = wider
-    return found
+        table[power] = (cells.centres - mean)[:, None] * table[power - 1]
+        table[power, :, 1:] += cells.halves[:, None] * table[power - 1, :, :-1]
+    sides = []
+    for side in (below, above):
+        off = side.mean - mean
+        sides.append(np.concatenate([side.weight, side.weight * off, side.weight * off * off + side.spread]))
+    halves = np.tile(cells.halves, 3)
+    return kernel_series(cells.eps * halves, halves, sides[0], sides[1], table.reshape(3 * count, -1))
 
 
-def _missed(series: list[FloatArray]) -> FloatArray:
+def _missed(series: FloatArray) -> FloatArray:
     """What Gauss–Legendre misses on each cell, from the best of several ellipses."""
-    best = np.full(len(series[0]), np.inf)
-    for rate in RATES:
-        reach = (rate + 1 / rate) / 2
-        zero, one, two = (np.abs(part) @ reach ** np.arange(part.shape[1]) for part in series)
-        least = 2 * series[0][:, 0] - zero
-        largest = two + np.divide(one * one, least, out=np.full_like(one, np.inf), where=least > 0)
-        best = np.minimum(best, missed_by_gauss(largest, rate))
-    return np.where(series[0][:, 0] > 0, best, 0.0)
+    rates = np.array(RATES)
+    middle = series[: len(series) // 3, :1]
+    zero, one, two = evaluated(np.abs(series), (rates + 1 / rates) / 2).reshape(3, len(middle), -1)
+    least = 2 * middle - zero
+    largest = two + np.divide(one * one, least, out=np.full_like(one, np.inf), where=least > 0)
+    return np.where(middle[:, 0] > 0, missed_by_gauss(largest, rates).min(axis=1), 0.0)

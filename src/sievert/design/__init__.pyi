@@ -32,5 +32,6 @@ from ._tables import Setting as Setting
 from ._tables import noise_for as noise_for
 from ._tables import table_design as table_design
 from ._universal import is_universally_optimal as is_universally_optimal
+from ._universal import universal_by_theorem as universal_by_theorem
 from ._universal import universal_gap as universal_gap
 from ._universal_case import Universality as Universality

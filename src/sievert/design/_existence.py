@@ -9,12 +9,14 @@ import numpy as np
 
 from sievert.arrays import AnyArray
 from sievert.channels import Channel, target_metric
+from sievert.design._blocks import blocks_of
 from sievert.design._optimal import as_loss
+from sievert.design._universal_case import MOST_LISTED
 from sievert.errors import MechanismError
 from sievert.geometry import has_universally_optimal, kernels, optimal_kernels, pair_T_realizable, polytope
-from sievert.measures import single_crossing_order
+from sievert.measures import single_crossing_order, undominated
 from sievert.measures.losses import classify_loss
-from sievert.mechanisms import privacy, tight_constraints, two_point_blocks
+from sievert.mechanisms import privacy, tight_constraints, two_point_blocks, versus
 from sievert.policies import Answers, Policy
 from sievert.proofs import ProofSpace, line_order
 from sievert.results import Result
@@ -51,6 +53,13 @@ class Existence(Result):
             None: "not decided whether a mechanism is best for this loss whatever the prior",
         }
         return f"{verdict[self.holds]}: {self.theorem}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Fields as plain data; a mechanism on many inputs is left out."""
+        found = super().to_dict()
+        if self.mechanism is not None and len(self.mechanism.inputs) > MOST_LISTED:
+            found["mechanism"] = None
+        return found
 
 
 def universal_existence(
@@ -140,11 +149,35 @@ def existence_by_theorem(
             )
     if space.uniform_distance is not None and np.isfinite(space.uniform_distance):
         if kinds.two_actions:
-            return Existence(True, "two actions under the discrete metric: one bit (Thm 6.28)", None)
+            better = undominated(table)
+            members = [x for x, v, w in zip(space.points, *(table[k] for k in better), strict=True) if v < w]
+            bit = versus(space, members, eps, alpha=alpha)
+            return Existence(True, "two actions under the discrete metric: one bit (Thm 6.28)", bit)
         if not kinds.pairs_bipartite:
             words = "non-trivial pairs of inputs form an odd cycle under the discrete metric (Thm 6.33)"
             return Existence(False, words, None)
-    return _tree(space, table, eps, alpha)
+    return _tree(space, table, eps, alpha) or _by_blocks(space, table, eps, alpha)
+
+
+def _by_blocks(space: Metric, table: AnyArray, eps: Any, alpha: Any) -> Existence | None:
+    """The same question for one input of each block that metric and loss do not tell apart inside."""
+    blocks = blocks_of(space.matrix, table)
+    if len(blocks) == space.size:
+        return None
+    first = [block[0] for block in blocks]
+    inside = space.restricted([space.points[x] for x in first])
+    found = existence_by_theorem(inside, eps, table[:, first].tolist(), alpha=alpha)
+    if found is None:
+        return None
+    words = f"inputs in {len(blocks)} blocks (quotient theorem); {found.theorem}"
+    if found.mechanism is None:
+        return Existence(found.holds, words, None)
+    home = np.empty(space.size, dtype=np.intp)
+    for k, block in enumerate(blocks):
+        home[list(block)] = k
+    given = found.mechanism
+    whole = Channel.trusted(given.entries[home], given.form, space.points, given.outputs)
+    return Existence(found.holds, words, whole)
 
 
 def _line(space: Metric) -> list[int] | None:

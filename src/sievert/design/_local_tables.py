@@ -48,12 +48,11 @@ class LocalTable:
     @cached_property
     def _classes(self) -> tuple[IntArray, IntArray, FloatArray]:
         """Cell, amount and likeliest belief of each different contribution."""
-        cells = np.where(self.statistic.amount == 0, -1, self.statistic.cell_of)
-        table = np.stack([cells, self.statistic.amount])
-        distinct, place = np.unique(table, axis=1, return_inverse=True)
-        likeliest = np.zeros(distinct.shape[1])
-        np.maximum.at(likeliest, place.ravel(), self.belief)
-        return distinct[0], distinct[1], likeliest
+        first, kind = self.statistic.alike
+        amounts = self.statistic.amount[first]
+        likeliest = np.zeros(len(first))
+        np.maximum.at(likeliest, kind, self.belief)
+        return np.where(amounts == 0, -1, self.statistic.cell_of[first]), amounts, likeliest
 
     @property
     def size(self) -> int:

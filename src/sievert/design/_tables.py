@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -22,6 +22,7 @@ from sievert.design._local_tables import LocalTable
 from sievert.design._optimal import OptimalMechanism, optimal_mechanism
 from sievert.design._table_results import NO_PROOF, TableDesign, TableOption
 from sievert.errors import MechanismError, QueryError, SievertError, TooLargeError
+from sievert.limits import allowed_guess
 from sievert.measures import losses, record_leakage
 from sievert.mechanisms import noise_on_cells, on_cells, stairs_for
 from sievert.numerics import advance, instance, non_negative, probability, read_eps, whole
@@ -214,7 +215,18 @@ def _option(
 def _guesses(setting: Setting, noise: TableNoise) -> tuple[RepeatedGuess, RepeatedGuess]:
     view = record_view(noise, setting.belief)
     once = view.guess(1)
-    return once, once if setting.releases == 1 else view.guess(setting.releases)
+    often = once if setting.releases == 1 else view.guess(setting.releases)
+    eps = float(noise.eps_of(setting.sensitivity)) if noise.keeps_eps else math.inf
+    return _allowed(setting, eps, once), _allowed(setting, eps, often)
+
+
+def _allowed(setting: Setting, eps: float, found: RepeatedGuess) -> RepeatedGuess:
+    """Never above what any mechanism with this ε allows, as an audit has it."""
+    if found.exact:
+        return found
+    belief = None if np.ptp(setting.belief) == 0 else setting.belief
+    most = allowed_guess(setting.policy, eps, found.observations, belief, found.before)
+    return replace(found, guess=min(found.guess, most))
 
 
 def _in_range(setting: Setting, law: NoiseLaw) -> float | None:
@@ -339,7 +351,7 @@ def _local(setting: Setting) -> TableOption | str:
         return "randomised response tells any two values apart alike, however near the policy has them"
     found = LocalTable(setting.statistic, policy.records, setting.eps, setting.belief)
     once = found.guess(1)
-    often = once if setting.releases == 1 else found.guess(setting.releases)
+    often = once if setting.releases == 1 else _allowed(setting, setting.eps, found.guess(setting.releases))
     exact = found.law(setting.confidence)
     mean, radius = (None, None) if exact is None else (exact[0] * step, exact[1] * step)
     return TableOption(

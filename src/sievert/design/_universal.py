@@ -8,14 +8,18 @@ corners are too many, regions of priors bound the difference from both sides.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from sievert.arrays import AnyArray, ObjectArray
 from sievert.channels import Channel
+from sievert.design._blocks import blocks_of
+from sievert.design._existence import existence_by_theorem
 from sievert.design._optimal import optimal_mechanism
 from sievert.design._universal_case import TOLERANCE, Case, Universality
 from sievert.design._universal_theorems import by_pairs, by_theorem
@@ -33,7 +37,7 @@ from sievert.proofs import (
 )
 from sievert.spaces import Metric
 
-__all__ = ["by_cells", "is_universally_optimal", "universal_gap"]
+__all__ = ["by_cells", "is_universally_optimal", "universal_by_theorem", "universal_gap"]
 
 # Floats become fractions with this denominator where cells are enumerated.
 GRID = 2**40
@@ -46,8 +50,8 @@ ROUNDED = (
 )
 # Corners up to which all of them are settled in fractions although one has a gap.
 COMPLETE = 500
-# Inputs up to which the worst prior of all is looked for before any prior is.
-FEW = 6
+# Inputs up to which the worst prior of all is looked for before any prior is; programs for them.
+FEW, EFFORT = 6, 5000
 
 
 def is_universally_optimal(
@@ -57,7 +61,7 @@ def is_universally_optimal(
     loss: object = None,
     *,
     alpha: object = None,
-    effort: int = 5000,
+    effort: int = EFFORT,
 ) -> Universality:
     """Whether a private mechanism is best for a loss whatever the prior.
 
@@ -151,6 +155,13 @@ def universal_gap(
     return by_regions(case) if found is None else found
 
 
+def universal_by_theorem(
+    mechanism: Channel, metric: Metric | Policy | Answers, eps: float | None, loss: object, alpha: object
+) -> Universality:
+    """Whether a theorem decides that a mechanism is best whatever the prior; undecided otherwise."""
+    return decided_by_theorem(Case(mechanism, metric, eps, loss, alpha, EFFORT))
+
+
 def decided(case: Case) -> Universality:
     """Theorems, blocks of inputs, the cells of priors, pairs of inputs, and what is known without them."""
     search = (by_cells, by_pairs) if case.metric.size <= FEW else (by_pairs, by_cells)
@@ -163,21 +174,51 @@ def decided(case: Case) -> Universality:
     return known[0] if known else undecided(case)
 
 
-def by_blocks(case: Case) -> Universality | None:
-    """The same question for one input of each block, where nothing tells inputs of a block apart."""
-    if not case.exact:
+def decided_by_theorem(case: Case) -> Universality:
+    """Theorems, blocks of inputs and pairs alone; the cells of few blocks, but of no more."""
+    for attempt in (by_theorem, partial(by_blocks, decide=_decided_if_few), by_pairs, by_rival):
+        found = attempt(case)
+        if found is not None and found.holds is not None:
+            return found
+    size = case.metric.size
+    return case.undecided(
+        f"no theorem speaks of it, and {size} inputs have too many cells of priors to try them all"
+    )
+
+
+def by_rival(case: Case) -> Universality | None:
+    """No where a theorem names the best mechanism, and that loses less for a prior on two neighbours."""
+    best = existence_by_theorem(case.metric, case.eps, case.wanted, alpha=case.alpha)
+    if best is None or best.mechanism is None:
         return None
-    blocks = _blocks(case)
+    rival = best.mechanism.entries if case.exact else best.mechanism.rounded()
+    half: Any = Fraction(1, 2) if case.exact else 0.5
+    found: tuple[Any, AnyArray] | None = None
+    for pair in case.pairs.tolist():
+        prior = np.full(case.metric.size, half * 0, dtype=case.table.dtype)
+        prior[pair] = half
+        gap = case.lost(prior) - case.lost(prior, rival)
+        if found is None or gap > found[0]:
+            found = gap, prior
+    if found is None or found[0] <= case.nothing:
+        return None
+    return case.no(found[1], rival, found[0], f"best is another: {best.theorem}")
+
+
+def _decided_if_few(case: Case) -> Universality:
+    return decided(case) if case.metric.size <= FEW else decided_by_theorem(case)
+
+
+def by_blocks(case: Case, decide: Callable[[Case], Universality] | None = None) -> Universality | None:
+    """The same question for one input of each block, where nothing tells inputs of a block apart."""
+    blocks = blocks_of(case.metric.matrix, case.given, case.has_same_rows)
     if len(blocks) == case.metric.size:
         return None
     first = [block[0] for block in blocks]
-    points = [case.metric.points[x] for x in first]
-    part = Channel.trusted(case.table[first], "exact", points)
-    inside = case.metric.restricted(points)
-    found = decided(Case(part, inside, None, case.loss[:, first].tolist(), case.ratio, case.effort))
+    found = (decide or decided)(case.restricted(first))
     if found.holds is None:
         return None
-    words = f"inputs in {len(blocks)} blocks (quotient); {found.theorem}"
+    words = f"inputs in {len(blocks)} block{'' if len(blocks) == 1 else 's'} (quotient); {found.theorem}"
     if found.holds:
         proof: Proof | None = None
         if isinstance(found.certificate, UniversalProof | UniversalByTheoremProof):
@@ -187,33 +228,13 @@ def by_blocks(case: Case) -> Universality | None:
         return case.yes(words, proof)
     assert found.prior is not None
     assert found.better is not None
-    prior = np.full(case.metric.size, Fraction(0), dtype=object)
+    prior = np.full(case.metric.size, case.table.flat[0] * 0, dtype=case.table.dtype)
     prior[first] = found.prior
-    rows = np.empty((case.metric.size, found.better.shape[1]), dtype=object)
+    rows = np.empty((case.metric.size, found.better.shape[1]), dtype=case.table.dtype)
     for k, block in enumerate(blocks):
         rows[list(block)] = found.better.entries[k]
-    return case.no(prior, rows, found.gap, words)
-
-
-def _blocks(case: Case) -> list[tuple[int, ...]]:
-    """The coarsest blocks inside which mechanism and loss are alike, and distances to others too."""
-    lowest = case.loss - case.loss.min(axis=0)
-    tops = np.array([max(column) or Fraction(1) for column in lowest.T.tolist()], dtype=object)
-    size = case.metric.size
-    keys = [(tuple((lowest[:, x] / tops[x]).tolist()), tuple(case.table[x].tolist())) for x in range(size)]
-    names = {key: i for i, key in enumerate(dict.fromkeys(keys))}
-    home = np.array([names[key] for key in keys])
-    distances = case.metric.matrix
-    while True:
-        seen: dict[tuple[Any, ...], int] = {}
-        new = home.copy()
-        for x in range(size):
-            away = tuple(distances[x, z] for z in range(size) if home[z] != home[x])
-            new[x] = seen.setdefault((int(home[x]), away), len(seen))
-        if len(set(new.tolist())) == len(set(home.tolist())):
-            break
-        home = new
-    return [tuple(np.flatnonzero(home == k).tolist()) for k in dict.fromkeys(home.tolist())]
+    assert found.gap is not None
+    return case.no(prior, rows, found.gap / case.unit, words)
 
 
 def by_cells(case: Case) -> Universality | None:

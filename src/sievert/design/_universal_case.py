@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sievert.arrays import AnyArray
+from sievert.arrays import AnyArray, BoolArray
 from sievert.channels import Channel, target_metric
 from sievert.design._optimal import as_loss
 from sievert.geometry import PrivateColumns
@@ -21,10 +21,16 @@ from sievert.proofs import BetterForPriorProof, Proof, ProofSpace, best_loss
 from sievert.results import Result
 from sievert.spaces import Metric
 
-__all__ = ["TOLERANCE", "Case", "Universality"]
+__all__ = ["MOST_LISTED", "TOLERANCE", "ULPS", "Case", "Universality"]
 
 # In floats a gap below this share of the largest loss (over what is lost at least) is not told from none.
 TOLERANCE = 1e-8
+# Inputs whose probabilities are listed without their names, and whose mechanisms are plain data.
+MOST_LISTED = 12
+# Logarithms of float probabilities agree to this share of ε·d (or of 1), and to rounding.
+SAME, ULPS = 1e-9, 2.0**-47
+# Probabilities of a written mechanism are off by this much for each input, where ε·d is not as small as this.
+WRITTEN, SMALL = 2.0**-48, 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,16 +76,28 @@ class Universality(Result):
         assert self.gap is not None
         assert self.prior is not None
         most = "" if self.worst else "at least "
-        prior = ", ".join(f"{float(p):.4g}" for p in self.prior)
         return (
-            f"not best for every prior: for ({prior}) another private mechanism loses {most}"
+            f"not best for every prior: for ({self._prior_words()}) another private mechanism loses {most}"
             f"{float(self.gap):.6g} less; {self.theorem}"
         )
 
+    def _prior_words(self) -> str:
+        """The prior in order; of many inputs those that are possible, by name."""
+        assert self.prior is not None
+        assert self.better is not None
+        if len(self.prior) <= MOST_LISTED:
+            return ", ".join(f"{float(p):.4g}" for p in self.prior)
+        named = zip(self.better.inputs, self.prior, strict=True)
+        words = [f"{name}: {float(p):.4g}" for name, p in named if p > 0]
+        more = [f"{len(words) - MOST_LISTED} more"] if len(words) > MOST_LISTED else []
+        return ", ".join([*words[:MOST_LISTED], *more])
+
     def to_dict(self) -> dict[str, Any]:
-        """Fields as plain data; the proof is saved by itself."""
+        """Fields as plain data; the proof is saved by itself, a mechanism on many inputs too."""
         found = super().to_dict()
         found.pop("certificate")
+        if self.better is not None and len(self.better.inputs) > MOST_LISTED:
+            found["better"] = None
         return {**found, "worst": self.worst}
 
 
@@ -104,6 +122,7 @@ class Case:
         self.wanted: MatrixAdversary = as_loss(loss, self.metric.points)
         self.exact = columns.exact
         self.table: AnyArray = columns.table
+        self.logs, self._reach = columns.logs, columns.reach
         # The loss as it is given, and as gaps are computed with: what is lost whatever is done changes none.
         self.given: AnyArray = self.wanted.table
         self.unit: Any = 1
@@ -133,6 +152,33 @@ class Case:
         """alpha, of an exact case."""
         assert self.polytope.level.alpha is not None
         return self.polytope.level.alpha
+
+    def restricted(self, inputs: list[int]) -> Case:
+        """The same question for some of the inputs."""
+        points = [self.metric.points[x] for x in inputs]
+        form: Any = "exact" if self.exact else "log"
+        part = Channel.trusted((self.table if self.exact else self.logs)[inputs], form, points)
+        inside = self.metric.restricted(points)
+        return Case(part, inside, self.eps, self.given[:, inputs].tolist(), self.alpha, self.effort)
+
+    def agree(self, first: AnyArray, second: AnyArray) -> BoolArray:
+        """Whether logarithms of probabilities agree, to a small share of ε however small that is."""
+        near = float(self._reach[(self._reach > 0) & np.isfinite(self._reach)].min(initial=1.0))
+        step = SAME * min(1.0, near)
+        size = np.maximum(*(np.where(np.isfinite(part), np.abs(part), 0.0) for part in (first, second)))
+        with np.errstate(invalid="ignore"):
+            close = np.abs(first - second) <= step + ULPS * np.maximum(1.0, size)
+        # What is written in multiples of 2^-53 has few digits where it is unlikely, and loses nothing by it.
+        unlikely = np.abs(np.exp(first) - np.exp(second)) <= (
+            WRITTEN * self.metric.size if near > SMALL else 0.0
+        )
+        return np.asarray(close | (first == second) | unlikely)
+
+    def has_same_rows(self, first: int, second: int) -> bool:
+        """Whether the mechanism treats two inputs alike."""
+        if self.exact:
+            return bool((self.table[first] == self.table[second]).all())
+        return bool(self.agree(self.logs[first], self.logs[second]).all())
 
     def lost(self, prior: AnyArray, table: AnyArray | None = None) -> Any:
         """The loss of the mechanism, or another, with the best action for each output, in units."""

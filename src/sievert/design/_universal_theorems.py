@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from sievert.arrays import AnyArray
-from sievert.design._universal_case import TOLERANCE, Case, Universality
+from sievert.design._universal_case import TOLERANCE, ULPS, Case, Universality
 from sievert.measures import single_crossing_order
 from sievert.measures.losses import classify_loss
 from sievert.proofs import UniversalByTheoremProof, line_order
 
 __all__ = ["by_pairs", "by_theorem"]
 
-# Ratios of floats that agree to this, relatively, are equal.
-SAME = 1e-9
+# Inputs of which all pairs are tried for the largest gap, where one is enough.
+MOST_PAIRED = 20
 
 
 def by_theorem(case: Case) -> Universality | None:
@@ -61,29 +61,40 @@ def _factor(case: Case, length: Any) -> Any:
 
 
 def _is_kernel(case: Case) -> bool:
-    """Whether every column is e^(-ε·d) from some input, exactly or to a relative 1e-9."""
+    """Whether every column is e^(-ε·d) from some input, exactly or as far as floats tell."""
     distances = case.metric.matrix
     if not np.isfinite(distances).all():
         return False
+    if not case.exact:
+        return _is_float_kernel(case, distances)
     for column in case.table.T:
         y = int(np.argmax(column == max(column)))
-        if case.exact:
-            powers = [_factor(case, d) for d in distances[y]]
-            if any(a != b * column[y] for a, b in zip(column, powers, strict=True)):
-                return False
-        elif not np.allclose(column, column[y] * _factor(case, distances[y]), rtol=SAME, atol=0):
+        powers = [_factor(case, d) for d in distances[y]]
+        if any(a != b * column[y] for a, b in zip(column, powers, strict=True)):
+            return False
+    return True
+
+
+def _is_float_kernel(case: Case, distances: AnyArray) -> bool:
+    """Of logarithms, however small ε is: a column that is the same everywhere is none."""
+    for logs in case.logs.T:
+        # At a small ε the largest entry is the one nearest to its own pattern.
+        likely = np.flatnonzero(logs >= logs.max() - ULPS * max(1.0, abs(float(logs.max()))))
+        wanted = logs.max() - case.polytope.level.eps * distances[likely]
+        if not case.agree(np.broadcast_to(logs, wanted.shape), wanted).all(axis=1).any():
             return False
     return True
 
 
 def _tells_apart(case: Case, a: int, b: int) -> bool:
-    first, second = case.table[a], case.table[b]
-    factor = _factor(case, float(case.metric.matrix[a, b]))
+    length = float(case.metric.matrix[a, b])
     if case.exact:
+        first, second = case.table[a], case.table[b]
+        factor = _factor(case, length)
         return bool(((first == factor * second) | (second == factor * first)).all())
-    one, other = ((u, factor * v) for u, v in ((first, second), (second, first)))
-    near = np.isclose(*one, rtol=SAME, atol=0) | np.isclose(*other, rtol=SAME, atol=0)
-    return bool(near.all())
+    high, low = case.logs[a], case.logs[b]
+    step = case.polytope.level.eps * length
+    return bool((case.agree(high - step, low) | case.agree(low - step, high)).all())
 
 
 def by_pairs(case: Case) -> Universality | None:
@@ -95,7 +106,9 @@ def by_pairs(case: Case) -> Universality | None:
     ratio = _factor(case, length)
     found: tuple[Any, Any, int] | None = None
     for a, b in combinations(range(case.metric.size), 2):
-        for share in _kinks(case.loss[:, a], case.loss[:, b], one):
+        if found is not None and found[0] > case.nothing and case.metric.size > MOST_PAIRED:
+            break
+        for share in _kinks(case.loss[:, a], case.loss[:, b]):
             prior = np.full(case.metric.size, one * 0, dtype=case.table.dtype)
             prior[a], prior[b] = share, one - share
             gap = case.lost(prior) - case.lost(prior, _versus(case, a, ratio, one))
@@ -119,14 +132,16 @@ def _versus(case: Case, a: int, ratio: Any, one: Any) -> AnyArray:
     return table
 
 
-def _kinks(first: AnyArray, second: AnyArray, one: Any) -> list[Any]:
-    """Probabilities of the first of two inputs at which two actions are equally good, and best."""
-    found = []
-    for v, w in combinations(range(len(first)), 2):
-        rise, fall = first[v] - first[w], second[v] - second[w]
-        if rise * fall < 0:
-            share = fall / (fall - rise)
-            values = share * first + (one - share) * second
-            if values[v] <= min(values) + (0 if isinstance(share, Fraction) else TOLERANCE):
-                found.append(share)
-    return found
+def _kinks(first: AnyArray, second: AnyArray) -> list[Any]:
+    """Probabilities of the first of two inputs at which the best action changes: corners of an envelope."""
+    slopes = first - second
+    best = min(range(len(first)), key=lambda w: (second[w], slopes[w]))
+    found: list[Any] = []
+    while True:
+        steeper = np.flatnonzero(np.asarray(slopes < slopes[best], dtype=bool))
+        places = (second[steeper] - second[best]) / (slopes[best] - slopes[steeper])
+        if not len(steeper) or min(places) >= 1:
+            return found
+        place = min(places)
+        best = min(steeper[np.asarray(places == place, dtype=bool)].tolist(), key=lambda w: slopes[w])
+        found += [place] if place > 0 and place not in found else []

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from sievert.arrays import FloatArray, IndexArray
 from sievert.estimation._operators import Fit, Operator, log_likelihood
@@ -151,8 +151,9 @@ def step_length(shares: FloatArray, *moves: tuple[FloatArray, FloatArray]) -> fl
 
 def largest_step(values: FloatArray, step: FloatArray) -> float:
     """How far a positive vector can go before an entry reaches 0; at most 1."""
-    falling = step < 0
-    return min(1.0, float((values[falling] / -step[falling]).min())) if falling.any() else 1.0
+    with np.errstate(over="ignore"):
+        fastest = -float((step / values).min())
+    return 1 / max(1.0, fastest)
 
 
 class _Normal:
@@ -171,7 +172,7 @@ class _Normal:
             # Symmetric scaling: entries of the diagonal range over many powers of ten.
             self.scale = 1 / np.sqrt(gram.diagonal() + diagonal)
             gram *= self.scale[:, None] * self.scale[None, :]
-            gram[np.diag_indices(rows)] = 1.0
+            np.fill_diagonal(gram, 1.0)
         else:
             gram = centred.T @ (centred / diagonal[:, None])
             self.scale = np.sqrt(weight)
@@ -185,9 +186,9 @@ class _Normal:
 
     def __call__(self, y: FloatArray) -> FloatArray:
         if self.direct:
-            return np.asarray(self.scale * cho_solve(self.factor, self.scale * y, check_finite=False))
+            return np.asarray(self.scale * dpotrs(self.factor, self.scale * y, lower=1)[0])
         first = y / self.diagonal
-        inner = self.scale * cho_solve(self.factor, self.scale * (self.centred.T @ first), check_finite=False)
+        inner = self.scale * dpotrs(self.factor, self.scale * (self.centred.T @ first), lower=1)[0]
         return np.asarray(first - (self.centred @ inner) / self.diagonal)
 
 
@@ -197,11 +198,9 @@ def _factor(gram: FloatArray) -> Any:
     if not np.isfinite(gram).all():
         return None
     for more in (0.0, 1e-15, 1e-13, 1e-11):
-        try:
-            shifted = gram if more == 0 else gram + more * np.eye(len(gram))
-            return cho_factor(shifted, lower=True, check_finite=False)
-        except LinAlgError:
-            continue
+        factor, failed = dpotrf(gram if more == 0 else gram + more * np.eye(len(gram)), lower=1)
+        if not failed:
+            return factor
     return None
 
 

@@ -269,6 +269,8 @@ SMALLEST = 1e-300
 UNIT = 2.0**-53
 # Rounds between two looks at the gap where the rounds themselves are compiled.
 BETWEEN_LOOKS = 16
+# … and where no gap is small enough to end them: with the one that looks, until weights are scaled again.
+WITHOUT_LOOKS = 63
 
 
 @dataclass(frozen=True, eq=False)
@@ -320,6 +322,7 @@ def iterate(
     """
     p = np.array(start, dtype=np.float64)
     compiled = None if traced else compiled_rounds(operator, shares)
+    between = BETWEEN_LOOKS if tolerance >= 0 else WITHOUT_LOOKS
     trace: list[float] = []
     done, gap = 0, math.inf
     while True:
@@ -338,7 +341,7 @@ def iterate(
         p[p < SMALLEST] = 0.0
         done += 1
         if compiled is not None and done < most:
-            rounds = min(BETWEEN_LOOKS, most - done)
+            rounds = min(between, most - done)
             compiled(p, rounds)
             done += rounds
         if done % 64 == 0:

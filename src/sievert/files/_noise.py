@@ -136,8 +136,10 @@ def _histogram(scenario: Scenario) -> Statistic:
         return statistic_of_values(cells, absent, tuple(by), words)  # type: ignore[arg-type]
     missing = [None] if policy.absent is not None else []
     parts: Iterable[Any] = policy.values[len(missing) :]
-    parts = parts if len(columns) > 1 else ((value,) for value in parts)
-    chosen = itemgetter(*places) if len(places) > 1 else lambda part: tuple(part[i] for i in places)
+    parts = parts if len(columns) > 1 else zip(parts)
+    # Several places give a tuple, one or none only as a slice.
+    first = min(places, default=0)
+    chosen = itemgetter(*places) if len(places) > 1 else itemgetter(slice(first, first + len(places)))
     return statistic_of_cells([*missing, *map(chosen, parts)], tuple(by), words)
 
 

@@ -4,10 +4,12 @@ import lazy_loader
 
 # The stub lists the names of users and those of other rooms; these are the users'.
 __all__ = [
+    "convex_sum",
     "decompose",
     "has_universally_optimal",
     "is_kernel",
     "is_vertex_mechanism",
+    "iter_kernels",
     "kernel_thresholds",
     "kernels",
     "optimal_kernels",

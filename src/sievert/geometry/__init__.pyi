@@ -1,3 +1,4 @@
+from ._convex_sum import convex_sum as convex_sum
 from ._decomposition import Decomposition as Decomposition
 from ._decomposition import VertexForm as VertexForm
 from ._decomposition import decompose as decompose
@@ -5,6 +6,7 @@ from ._decomposition import to_vertex_mechanism as to_vertex_mechanism
 from ._kernels import Kernel as Kernel
 from ._kernels import Kernels as Kernels
 from ._kernels import exact_polytope as exact_polytope
+from ._kernels import iter_kernels as iter_kernels
 from ._kernels import kernels as kernels
 from ._optima import OptimalKernels as OptimalKernels
 from ._optima import Optimum as Optimum

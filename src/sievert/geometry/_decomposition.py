@@ -17,6 +17,7 @@ import numpy as np
 from sievert.arrays import AnyArray
 from sievert.channels import Channel
 from sievert.errors import MechanismError
+from sievert.geometry._convex_sum import convex_sum
 from sievert.geometry._recognition import NOTHING, TIGHT, PrivateColumns, ball_rank, float_rank
 from sievert.policies import Answers, Policy
 from sievert.results import Result
@@ -48,6 +49,11 @@ class Decomposition(Result):
 
     def __len__(self) -> int:
         return len(self.kernels)
+
+    @property
+    def channel(self) -> Channel:
+        """The convex sum of the kernels: the given mechanism, reduced."""
+        return convex_sum(self.kernels, self.weights)
 
     def __str__(self) -> str:
         parts = ", ".join(

@@ -21,23 +21,24 @@ from typing import Any
 import flint
 import numpy as np
 
-from sievert.arrays import ObjectArray
+from sievert.arrays import BoolArray, ObjectArray
 from sievert.channels import Channel
-from sievert.errors import MechanismError
+from sievert.errors import MechanismError, TooLargeError
 from sievert.geometry._polytope import Polytope, polytope
-from sievert.geometry._posteriors import Vertices
-from sievert.numerics import advance, brief, ray_blocks, require_size, support_rows, whole
+from sievert.geometry._posteriors import Vertices, merged_words
+from sievert.numerics import advance, brief, ray_blocks, support_rows, whole
 from sievert.policies import Answers, Policy
 from sievert.programs import LinearProgram, solve
 from sievert.results import Result
 from sievert.spaces import Metric
 
-__all__ = ["Kernel", "Kernels", "exact_polytope", "kernels"]
+__all__ = ["Kernel", "Kernels", "exact_polytope", "iter_kernels", "kernels"]
 
 # Vertices among which kernels are looked for.
 LARGEST_VERTICES = 4096
-# Beyond this many vertices a limit is met by programs with random costs instead of a complete search.
-LARGEST_COMPLETE = 32
+# Rays that a search for all kernels may meet on its way where a limit is given: this many, and so many for
+# each kernel of the limit. Beyond that, programs with random costs find some.
+FEW_RAYS, RAYS_EACH = 2000, 20
 
 
 def _several(count: int, noun: str) -> str:
@@ -82,7 +83,7 @@ class Kernels(Result):
     ----------
     vertices : the extreme posteriors they are made of
     supports : which of them each kernel has [kernel, vertex]
-    complete : whether these are all; False where a limit was reached
+    complete : whether these are known to be all; False where a limit cut the search off
     """
 
     vertices: Vertices
@@ -110,7 +111,7 @@ class Kernels(Result):
     def __str__(self) -> str:
         parts = ", ".join(f"{count:,} with {_several(size, 'output')}" for size, count in self.sizes.items())
         more = "" if self.complete else ", not all"
-        return f"{_several(len(self), 'kernel')}{more}: {parts}"
+        return f"{_several(len(self), 'kernel')}{more}: {parts}{merged_words(self.vertices.merged)}"
 
     def to_dict(self) -> dict[str, Any]:
         """Counts, and the support of each kernel, as plain data."""
@@ -158,6 +159,13 @@ def exact_polytope(metric: Metric | Policy | Answers, alpha: object) -> Polytope
             f"alpha is {brief(alpha)}; which sets of posteriors are kernels depends on exact ratios, give a "
             'fraction such as "1/2"'
         )
+    lengths = shape.metric.matrix
+    broken = lengths[np.isfinite(lengths) & (lengths != np.floor(lengths))]
+    if len(broken) and 0 < shape.level.alpha < 1:
+        raise MechanismError(
+            f"metric: a distance is {brief(float(broken[0]))}; exact ratios are powers of alpha, give whole "
+            "distances, in a smaller unit with alpha for that unit"
+        )
     return shape
 
 
@@ -168,7 +176,7 @@ def kernels(metric: Metric | Policy | Answers, alpha: object, limit: int | None 
     ----------
     metric : Metric, Policy or Answers, with whole distances
     alpha : e^-ε for one unit of distance, as a fraction
-    limit : how many at most; what is found is then marked as not complete
+    limit : how many at most; `complete` says whether these are all
 
     Returns
     -------
@@ -198,28 +206,99 @@ def kernels(metric: Metric | Policy | Answers, alpha: object, limit: int | None 
     1/3 2/3
     """
     most = None if limit is None else whole("limit", limit, MechanismError)
+    shape, found = _vertices(metric, alpha)
+    if most is None:
+        blocks = list(_supports(shape, found, None))
+        complete = True
+    else:
+        blocks, complete = _first_supports(shape, found, most)
+    supports = np.concatenate(blocks)
+    order = np.lexsort((*supports.T[::-1], -supports.sum(axis=1)))[::-1] if complete else slice(None)
+    return Kernels(found, supports[order], complete)
+
+
+def iter_kernels(
+    metric: Metric | Policy | Answers, alpha: object, limit: int | None = None
+) -> Iterator[Kernel]:
+    """Kernel mechanisms of a metric one after another, without keeping them.
+
+    Parameters
+    ----------
+    metric : Metric, Policy or Answers, with whole distances
+    alpha : e^-ε for one unit of distance, as a fraction
+    limit : how many at most
+
+    Returns
+    -------
+    iterator of Kernel
+        In the order in which they are found; `kernels` sorts them.
+
+    Notes
+    -----
+    Double description meets one condition after another; kernels come while the last one is met, so few are
+    kept at a time where most are found there.
+
+    Cost: that of `kernels` for all; the first come after all conditions but one.
+
+    References
+    ----------
+    Fernandes, Def 6.3.2.
+
+    Examples
+    --------
+    >>> from sievert.spaces import metrics
+    >>> sum(len(kernel) == 5 for kernel in iter_kernels(metrics.line(5), "1/3"))
+    167
+    """
+    most = None if limit is None else whole("limit", limit, MechanismError)
+    shape, found = _vertices(metric, alpha)
+    return _each(shape, found, most)
+
+
+def _each(shape: Polytope, found: Vertices, most: int | None) -> Iterator[Kernel]:
+    columns = found.columns()
+    blocks = _supports(shape, found, None) if most is None else _first_supports(shape, found, most)[0]
+    for block in blocks:
+        for support in block:
+            yield _kernel(columns, np.flatnonzero(support), found.inputs)
+
+
+def _vertices(metric: Metric | Policy | Answers, alpha: object) -> tuple[Polytope, Vertices]:
+    """The exact polytope with all of its vertices."""
     shape = exact_polytope(metric, alpha)
     found = shape.vertices(limit=LARGEST_VERTICES + 1)
-    require_size(len(found), LARGEST_VERTICES, "the vertices", "take fewer inputs")
-    if not found.exact:
-        raise MechanismError(
-            f"metric: a unit of distance is {found.unit}; kernels need powers of alpha, give whole distances"
+    if not found.complete:
+        count = f"more than {LARGEST_VERTICES:,}" if len(found) > LARGEST_VERTICES else "too many to list"
+        raise TooLargeError(
+            f"the vertices, of which kernels are made, are {count}; take fewer inputs", size=len(found)
         )
-    if most is not None and len(found) > LARGEST_COMPLETE:
-        return Kernels(found, _some(found, most), False)
-    blocks, count, complete = [], 0, True
-    for words in ray_blocks(_equations(shape, found)):
-        rows = support_rows(words, len(found))
-        if most is not None and count + len(rows) > most:
-            rows, complete = rows[: most - count], False
-        blocks.append(rows)
-        count += len(rows)
-        advance("kernels", count, count)
-        if not complete:
-            break
-    supports = np.concatenate(blocks)
-    order = np.lexsort((*supports.T[::-1], -supports.sum(axis=1)))[::-1] if complete else np.arange(count)
-    return Kernels(found, supports[order], complete)
+    return shape, found
+
+
+def _supports(shape: Polytope, found: Vertices, most: int | None) -> Iterator[BoolArray]:
+    """Supports of all kernels [kernel, vertex], a block at a time; TooLargeError beyond `most` rays."""
+    count = 0
+    try:
+        for words in ray_blocks(_equations(shape, found), most):
+            count += len(words)
+            advance("kernels", count, count)
+            yield support_rows(words, len(found))
+    except TooLargeError as problem:
+        raise TooLargeError(f"{problem}, or give a limit for some kernels", size=problem.size) from None
+
+
+def _first_supports(shape: Polytope, found: Vertices, most: int) -> tuple[list[BoolArray], bool]:
+    """Supports of at most so many kernels, and whether these are all."""
+    blocks, count = [], 0
+    try:
+        for rows in _supports(shape, found, FEW_RAYS + RAYS_EACH * most):
+            blocks.append(rows[: most - count])
+            if count + len(rows) > most:
+                return blocks, False
+            count += len(rows)
+    except TooLargeError:
+        return [_some(found, most)], False
+    return blocks, True
 
 
 def _equations(shape: Polytope, found: Vertices) -> ObjectArray:
@@ -235,7 +314,7 @@ def _equations(shape: Polytope, found: Vertices) -> ObjectArray:
     return np.asarray(table.T[:-1] - table.T[1:])
 
 
-def _some(found: Vertices, most: int) -> Any:
+def _some(found: Vertices, most: int) -> BoolArray:
     """Supports of some kernels: optima of programs with random costs, rebuilt in fractions."""
     from scipy.sparse import csc_array
 

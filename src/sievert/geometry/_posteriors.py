@@ -18,10 +18,24 @@ from sievert.numerics import require_size
 from sievert.results import Result
 from sievert.spaces import Labels
 
-__all__ = ["Membership", "Vertices"]
+__all__ = ["Membership", "Vertices", "merged_words"]
 
 # Fractions of posteriors that are written out at once.
 LARGEST_EXACT = 5_000_000
+# Groups of merged inputs that are named, and inputs of one.
+MOST_NAMED = 3
+
+
+def merged_words(merged: tuple[tuple[Hashable, ...], ...]) -> str:
+    """Which inputs are taken as one, where some are."""
+    if not merged:
+        return ""
+    named = " and ".join(
+        " = ".join([*map(repr, group[:MOST_NAMED]), *(["…"] if len(group) > MOST_NAMED else [])])
+        for group in merged[:MOST_NAMED]
+    )
+    more = f" and {len(merged) - MOST_NAMED} more groups" if len(merged) > MOST_NAMED else ""
+    return f"; no private mechanism tells {named}{more} apart, so they are taken as one"
 
 
 @dataclass(frozen=True)
@@ -68,6 +82,7 @@ class Vertices(Result):
     method : how they were found
     tolerance : to what distances were rounded, where that was asked for
     exact : whether items are fractions
+    merged : groups of inputs that no private mechanism tells apart, which are one here
     """
 
     levels: AnyArray
@@ -79,6 +94,7 @@ class Vertices(Result):
     tolerance: Fraction | None
     level: Privacy = field(repr=False)
     exact: bool = True
+    merged: tuple[tuple[Hashable, ...], ...] = ()
 
     def __len__(self) -> int:
         return len(self.levels)
@@ -134,7 +150,10 @@ class Vertices(Result):
     def __str__(self) -> str:
         how_many = f"{len(self):,} vertices" if self.complete else f"{len(self):,} vertices, not all,"
         rounded = "" if self.tolerance is None else f"; distances rounded to {float(self.tolerance):g}"
-        return f"{how_many} of the private posteriors over {len(self.inputs)} inputs; {self.method}{rounded}"
+        return (
+            f"{how_many} of the private posteriors over {len(self.inputs)} inputs; {self.method}{rounded}"
+            f"{merged_words(self.merged)}"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The levels and how they were found, as plain data."""
@@ -148,4 +167,5 @@ class Vertices(Result):
             "complete": self.complete,
             "method": self.method,
             "tolerance": None if self.tolerance is None else str(self.tolerance),
+            "merged": [list(group) for group in self.merged],
         }

@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from sievert.arrays import AnyArray, IndexArray
 from sievert.channels import Channel, finite_channel, reduction
 from sievert.errors import ChannelError, MechanismError
-from sievert.geometry._polytope import as_float, polytope
+from sievert.geometry._constraints import as_float
+from sievert.geometry._polytope import polytope
 from sievert.numerics import exact_rank, exp_or_infinity
 from sievert.policies import Answers, Policy
 from sievert.results import Result

@@ -4,8 +4,10 @@ A private posterior p ∝ e^u is extreme iff the pairs with |u_x - u_z| = d(x,z)
 is, so vertices are enumerated in whole numbers and exponentiated afterwards. Three facts make it fast. On a
 tree every edge is tight, so vertices are sign patterns. On a bipartite graph with equal edges neighbours
 differ by exactly one edge, and by McShane's extension every partial assignment that respects all distances
-can be completed: no branch is lost. In general a vertex has a point whose removal leaves the rest tightly
-connected, and that point is at the least or at the greatest value the others allow.
+can be completed: no branch is lost. On other graphs with equal edges neighbours differ by at most one edge,
+and a branch is lost as soon as points that tight edges connect have no way out. In general a vertex has a
+point whose removal leaves the rest tightly connected, and that point is at the least or at the greatest value
+the others allow.
 """
 
 from __future__ import annotations
@@ -23,17 +25,24 @@ from sievert.arrays import AnyArray, BoolArray, IndexArray, IntArray
 from sievert.errors import TooLargeError
 from sievert.numerics import advance, require_size
 
-__all__ = ["Component", "irreducible", "is_tight"]
+__all__ = ["Component", "irreducible"]
 
 Shape = Literal[
-    "point", "tree", "uniform", "odd cycle", "even cycle", "complete bipartite", "bipartite", "general"
+    "point",
+    "tree",
+    "uniform",
+    "odd cycle",
+    "even cycle",
+    "complete bipartite",
+    "bipartite",
+    "graph",
+    "general",
 ]
-# Partial assignments that are extended at once.
-BLOCK = 1 << 16
+# Partial assignments that are extended at once, of a bipartite graph and of any other, and the first patterns
+# of a list, so that an iterator begins soon.
+BLOCK, SMALL_BLOCK, FIRST_BLOCK = 1 << 16, 1 << 11, 1 << 6
 # Points up to which all subsets of a general metric are walked through.
 LARGEST_GENERAL = 12
-# Whole-number functions that are tried on a graph that is not bipartite.
-LARGEST_SEARCH = 30_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +104,7 @@ class Component:
         if all(len(near) == 2 for near in self._neighbours):
             return "odd cycle" if n % 2 else "even cycle"
         if self._sides is None:
-            return "general"
+            return "graph"
         first = int((self._sides == 0).sum())
         return "complete bipartite" if m == first * (n - first) else "bipartite"
 
@@ -132,12 +141,7 @@ class Component:
     @property
     def partial_only(self) -> bool:
         """Whether the metric is too large for all its vertices to be listed."""
-        return self.shape == "general" and self.size > LARGEST_GENERAL and not self._searchable
-
-    @property
-    def _searchable(self) -> bool:
-        equal = len(np.unique(self._lengths)) == 1
-        return equal and 3 ** (self.size - 1) <= LARGEST_SEARCH
+        return self.shape == "general" and self.size > LARGEST_GENERAL
 
     def _raw_blocks(self, partial: bool) -> Iterator[AnyArray]:
         if self.shape == "point":
@@ -147,20 +151,19 @@ class Component:
         elif self.shape == "uniform":
             yield from _uniform(self.size, int(self.distances[0, 1]))
         elif self.shape in ("even cycle", "complete bipartite", "bipartite"):
-            yield from self._graph(2)
+            yield from self._graph()
         elif self.shape == "odd cycle":
             yield from self._odd_cycle()
+        elif self.shape == "graph":
+            yield from self._tight_graph()
         elif self.size <= LARGEST_GENERAL:
             yield _general(self.distances)
-        elif self._searchable:
-            for block in self._graph(1):
-                yield block[is_tight(block, self.distances, self.edges)]
         elif partial:
             yield from _some(self.distances)
         else:
             raise TooLargeError(
                 f"the vertices of a general metric on {self.size} points are not listed; {LARGEST_GENERAL} "
-                "points are the limit here, give a limit for some of them",
+                "points are the limit here, vertices(limit=…) lists some of them",
                 size=self.size,
             )
 
@@ -179,16 +182,15 @@ class Component:
             block[:, order[1:]] = np.cumsum(full, axis=1)[:, :-1]
             yield block
 
-    def _graph(self, step: int) -> Iterator[AnyArray]:
-        """Functions that change by 0, ±1 edges (step 1), or by exactly one (step 2), between neighbours."""
+    def _graph(self) -> Iterator[AnyArray]:
+        """Functions that change by exactly one edge between neighbours of a bipartite graph."""
         length = int(self._lengths[0])
         hops = self.distances // length
         order = self._breadth_first()
         back = np.argsort(order)
         small = np.int8 if hops.max() < 60 else np.int64
         wide = np.int8 if hops.max() * length < 60 else np.int64
-        first = np.zeros((1, 1), dtype=small)
-        waiting = [first]
+        waiting = [np.zeros((1, 1), dtype=small)]
         hops = hops[np.ix_(order, order)].astype(small)
         while waiting:
             part = waiting.pop()
@@ -198,13 +200,42 @@ class Component:
                 continue
             low = (part - hops[k, :k, None]).max(axis=0)
             high = (part + hops[k, :k, None]).min(axis=0)
-            grown = [np.concatenate([part, low[None]])]
-            for more in (1, 2) if step == 1 else (2,):
-                open_ = low + small(more) <= high
-                grown.append(np.concatenate([part[:, open_], (low[open_] + small(more))[None]]))
-            joined = np.concatenate(grown, axis=1)
-            pieces = -(-joined.shape[1] // BLOCK)
-            waiting += np.array_split(joined, pieces, axis=1) if pieces > 1 else [joined]
+            open_ = low + small(2) <= high
+            grown = [
+                np.concatenate([part, low[None]]),
+                np.concatenate([part[:, open_], (low[open_] + small(2))[None]]),
+            ]
+            waiting += _pieces(np.concatenate(grown, axis=1), BLOCK)
+
+    def _tight_graph(self) -> Iterator[AnyArray]:
+        """Functions that change by at most one edge between neighbours and whose tight edges connect all.
+
+        Beside the values stands the least point that tight edges connect each point to.
+        """
+        length, n = int(self._lengths[0]), self.size
+        order = self._breadth_first()
+        back = np.argsort(order)
+        hops = (self.distances // length)[np.ix_(order, order)]
+        near = [np.flatnonzero(hops[k, :k] == 1) for k in range(n)]
+        last = [int(np.flatnonzero(hops[k] == 1).max()) for k in range(n)]
+        waiting = [np.zeros((2, 1), dtype=np.int64)]
+        while waiting:
+            part = waiting.pop()
+            k = len(part) // 2
+            values, homes = part[:k], part[k:]
+            if k == n:
+                yield length * np.ascontiguousarray(values[back].T)
+                continue
+            low = (values - hops[k, :k, None]).max(axis=0)
+            high = (values + hops[k, :k, None]).min(axis=0)
+            grown = []
+            for more in (0, 1, 2):
+                fits = low + more <= high
+                new = (low + more)[fits]
+                joined = _joined(homes[:, fits], np.abs(values[:, fits] - new) == 1, near[k])
+                alive = _connectable(joined, last)
+                grown.append(np.concatenate([values[:, fits], new[None], joined])[:, alive])
+            waiting += _pieces(np.concatenate(grown, axis=1), SMALL_BLOCK)
 
     def _breadth_first(self) -> IndexArray:
         order, seen = [0], {0}
@@ -214,6 +245,39 @@ class Component:
                     seen.add(w)
                     order.append(w)
         return np.array(order, dtype=np.intp)
+
+
+def _pieces(part: AnyArray, block: int) -> list[AnyArray]:
+    """Partial assignments [point, assignment] in blocks, so that the search needs little memory."""
+    count = -(-part.shape[1] // block)
+    return np.array_split(part, count, axis=1) if count > 1 else [part] if part.shape[1] else []
+
+
+def _joined(homes: AnyArray, close: BoolArray, near: IndexArray) -> AnyArray:
+    """Homes with one more point, which joins those of its neighbours that are one edge away."""
+    k, count = homes.shape
+    own = np.full((1, count), k, dtype=homes.dtype)
+    touched = np.where(close[near], homes[near], k)
+    least = np.minimum(touched.min(axis=0), k)
+    homes = np.concatenate([homes, own])
+    moved = np.zeros(homes.shape, dtype=bool)
+    moved[k] = True
+    for row in touched:
+        moved |= (homes == row) & (row < k)
+    return np.where(moved, least, homes)
+
+
+def _connectable(homes: AnyArray, last: list[int]) -> BoolArray:
+    """Whether every part that is not all has a point with a neighbour still to come."""
+    k = len(homes)
+    way_out = np.zeros(homes.shape, dtype=bool)
+    columns = np.arange(homes.shape[1])
+    for x in range(k):
+        if last[x] >= k:
+            way_out[homes[x], columns] = True
+    used = homes == np.arange(k)[:, None]
+    parts = used.sum(axis=0)
+    return np.asarray((~used | way_out).all(axis=0) | (parts == 1))
 
 
 def irreducible(distances: IntArray) -> IndexArray:
@@ -227,21 +291,6 @@ def irreducible(distances: IntArray) -> IndexArray:
     return np.column_stack([first[keep], second[keep]]).astype(np.intp)
 
 
-def is_tight(levels: AnyArray, distances: IntArray, edges: IndexArray) -> BoolArray:
-    """Whether the tight edges of each function connect all points."""
-    home = np.broadcast_to(np.arange(levels.shape[1]), levels.shape).copy()
-    first, second = edges.T
-    tight = np.abs(levels[:, first] - levels[:, second]) == distances[first, second]
-    while True:
-        before = home.copy()
-        for e, (a, b) in enumerate(edges.tolist()):
-            least = np.minimum(home[:, a], home[:, b])
-            home[:, a] = np.where(tight[:, e], least, home[:, a])
-            home[:, b] = np.where(tight[:, e], least, home[:, b])
-        if (home == before).all():
-            return np.asarray((home == 0).all(axis=1))
-
-
 def _tree(distances: IntArray, edges: IndexArray) -> Iterator[IntArray]:
     """Every pattern of signs on the edges; a point's value is the sum on its way from the first point."""
     n = len(distances)
@@ -251,17 +300,23 @@ def _tree(distances: IntArray, edges: IndexArray) -> Iterator[IntArray]:
         near, far = (a, b) if distances[0, a] < distances[0, b] else (b, a)
         way[e] = distances[0] == distances[0, near] + distances[near, far] + distances[far]
         way[e] *= distances[a, b]
-    for start in range(0, 2 ** (n - 1), BLOCK):
-        pattern = np.arange(start, min(start + BLOCK, 2 ** (n - 1)))
+    for pattern in _patterns(0, 2 ** (n - 1)):
         signs = 2 * ((pattern[:, None] >> _shifts(n - 1)) & 1) - 1
         yield signs @ way
 
 
 def _uniform(n: int, length: int) -> Iterator[IntArray]:
     """High on a proper subset that is not empty, low elsewhere."""
-    for start in range(1, 2**n - 1, BLOCK):
-        pattern = np.arange(start, min(start + BLOCK, 2**n - 1))
+    for pattern in _patterns(1, 2**n - 1):
         yield ((pattern[:, None] >> _shifts(n)) & 1) * length
+
+
+def _patterns(start: int, stop: int) -> Iterator[IntArray]:
+    """Whole numbers in blocks that grow."""
+    size = FIRST_BLOCK
+    while start < stop:
+        yield np.arange(start, min(start + size, stop))
+        start, size = start + size, min(2 * size, BLOCK)
 
 
 def _shifts(bits: int) -> IntArray:
@@ -273,7 +328,7 @@ def _general(distances: IntArray) -> IntArray:
     """All vertices, by growing those of subsets that contain the first point."""
     n = len(distances)
     rows = sum(comb(n - 1, k) * k * 2 * comb(2 * k, k) for k in range(1, n))
-    require_size(rows, 200_000_000, "the subsets of the metric", "give a limit for some of its vertices")
+    require_size(rows, 200_000_000, "the subsets of the metric", "vertices(limit=…) lists some")
     layer: dict[int, IntArray] = {1: np.zeros((1, 1), dtype=np.int64)}
     done = 0
     for size in range(2, n + 1):

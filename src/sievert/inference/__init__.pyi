@@ -1,4 +1,8 @@
 from ._correlation import Correlation as Correlation
+from ._counterexamples import accuracy_counterexample as accuracy_counterexample
+from ._counterexamples import inference_counterexample as inference_counterexample
+from ._counterexamples import lunch_counterexample as lunch_counterexample
+from ._counterexamples import no_free_lunch as no_free_lunch
 from ._frontier import curve as curve
 from ._frontier import frontier as frontier
 from ._measures import Accuracy as Accuracy
@@ -21,8 +25,4 @@ from ._survey import survey as survey
 from ._survey import survey_channel as survey_channel
 from ._survey import survey_correlation as survey_correlation
 from ._witness import DaleniusWitness as DaleniusWitness
-from ._witness import accuracy_counterexample as accuracy_counterexample
-from ._witness import inference_counterexample as inference_counterexample
-from ._witness import lunch_counterexample as lunch_counterexample
-from ._witness import no_free_lunch as no_free_lunch
 from ._witness import witness as witness

@@ -8,18 +8,20 @@ two bounds.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from sievert.arrays import FloatArray, ObjectArray
-from sievert.inference._program import ROUNDING, Optimum, Problem, missing
-from sievert.numerics import exact_matmul
-from sievert.proofs import FrontierProof, Neighbours, exact_rows, polar_excess
+from sievert.inference._program import Optimum, Problem
+from sievert.inference._solver import ROUNDING, missing
+from sievert.proofs import FrontierProof, Neighbours, binary_digits, forest_excess, polar_excess
 
-__all__ = ["Exactly", "certified"]
+__all__ = ["Exactly", "certified", "repaired"]
 
 # Simple fractions have denominators up to these; they are tried on programs of up to so many probabilities.
 DENOMINATORS, LARGEST_SIMPLE = (1000, 10**6), 2500
@@ -30,6 +32,33 @@ GRID = 2**70
 LOOSE = Fraction(1, 10**12)
 # The least positive entry of a private column.
 LEAST = 2.0**-200
+
+
+@dataclass(frozen=True, eq=False)
+class Whole:
+    """A table of fractions as whole numbers over one denominator, so that sums need no common divisor."""
+
+    tops: ObjectArray
+    bottom: int
+
+    @property
+    def fractions(self) -> ObjectArray:
+        """The entries themselves."""
+        found = np.empty(self.tops.shape, dtype=object)
+        zero, bottom = Fraction(0), self.bottom
+        found.ravel()[:] = [Fraction(top, bottom) if top else zero for top in self.tops.ravel().tolist()]
+        return found
+
+
+def _whole(*tables: ObjectArray) -> tuple[tuple[ObjectArray, ...], int]:
+    """Tables of fractions as whole numbers over one denominator."""
+    bottom = math.lcm(*{value.denominator for table in tables for value in table.ravel().tolist()})
+    found = []
+    for table in tables:
+        tops = np.empty(table.shape, dtype=object)
+        tops.ravel()[:] = [v.numerator * (bottom // v.denominator) for v in table.ravel().tolist()]
+        found.append(tops)
+    return tuple(found), bottom
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,28 +81,54 @@ class Exactly:
         table[places] = self.gain[places] * self.prior[places[1]]
         return table
 
-    def given(self, mechanism: ObjectArray) -> tuple[Fraction, ...]:
+    @cached_property
+    def _whole(self) -> tuple[tuple[ObjectArray, ...], int]:
+        """What guesses are worth, and what is given away with each, over one denominator."""
+        return _whole(self.worth, *self.leaks)
+
+    @cached_property
+    def _silent(self) -> tuple[Fraction, ...]:
+        """What a mechanism that says nothing gives away about each secret."""
+        (_, *leaks), bottom = self._whole
+        return tuple(Fraction(max(leak.sum(axis=1).tolist()), bottom) for leak in leaks)
+
+    def given(self, mechanism: Whole) -> tuple[Fraction, ...]:
         """What a mechanism gives away about each secret."""
-        return tuple(
-            sum(exact_matmul(leak, mechanism).max(axis=0).tolist(), Fraction(0)) for leak in self.leaks
-        )
+        (_, *leaks), bottom = self._whole
+        used = mechanism.tops[:, mechanism.tops.any(axis=0)]
+        return tuple(Fraction((leak @ used).max(axis=0).sum(), bottom * mechanism.bottom) for leak in leaks)
+
+    def kept(self, limits: tuple[Fraction, ...], mechanism: Whole) -> Whole:
+        """The mechanism, now and then silent where it gives away more than a limit that silence is below."""
+        share = Fraction(0)
+        for away, limit, silent in zip(self.given(mechanism), limits, self._silent, strict=True):
+            if away > limit > silent:
+                share = max(share, (away - limit) / (away - silent))
+        if not share:
+            return mechanism
+        part = min(GRID, int(share * GRID) + 1)
+        tops = np.asarray(mechanism.tops * (GRID - part))
+        best = int(np.argmax(self._whole[0][0].sum(axis=1)))
+        tops[:, best] = tops[:, best] + part * mechanism.bottom
+        return Whole(tops, mechanism.bottom * GRID)
 
     def proof(
         self,
         space: Neighbours,
         limits: tuple[Fraction, ...],
-        mechanism: ObjectArray,
+        mechanism: Whole,
         prices: ObjectArray,
         weights: tuple[ObjectArray, ...],
         multipliers: tuple[tuple[int, int, int, Fraction], ...] = (),
     ) -> FrontierProof:
         """The proof with the numbers that its own parts give."""
-        guesses, inputs = np.nonzero(self.worth)
-        lower = Fraction((self.worth[guesses, inputs] * mechanism[inputs, guesses]).sum())
+        (worth, *_), bottom = self._whole
+        guesses, inputs = np.nonzero(worth)
+        lower = (worth[guesses, inputs] * mechanism.tops[inputs, guesses]).sum()
         return FrontierProof(
-            space, self.prior, self.gain, self.joints, self.wants, limits, mechanism, prices, weights,
-            multipliers, self.given(mechanism), lower, self.bound(limits, prices, weights), self.tails,
-            self.robust,
+            space, self.prior, self.gain, self.joints, self.wants, limits, mechanism.fractions, prices,
+            weights, multipliers, self.given(mechanism), Fraction(lower, bottom * mechanism.bottom),
+            self.bound(limits, prices, weights), self.tails, self.robust,
         )  # fmt: skip
 
     def bound(
@@ -85,13 +140,13 @@ class Exactly:
             (slope * (limit + self.tails) for slope, limit in zip(slopes, limits, strict=True)), Fraction(0)
         )
 
-    def functionals(self, prices: ObjectArray, weights: tuple[ObjectArray, ...]) -> ObjectArray:
-        """What each guess is worth beyond the prices [guess, input]."""
-        one = np.full((len(self.worth), 1), Fraction(1), dtype=object)
-        found = exact_matmul(-np.hstack([one, *weights]), np.vstack([prices[None, :], *self.leaks]))
-        places = np.nonzero(self.worth)
-        found[places] = found[places] + self.worth[places]
-        return found
+    def functionals(self, prices: ObjectArray, weights: tuple[ObjectArray, ...]) -> Whole:
+        """What each guess is worth beyond the prices [guess, input]; both as whole numbers over GRID."""
+        (worth, *leaks), bottom = self._whole
+        found = worth * GRID - prices[None, :] * bottom
+        for table, leak in zip(weights, leaks, strict=True):
+            found = found - table @ leak
+        return Whole(np.asarray(found), bottom * GRID)
 
 
 def certified(
@@ -105,7 +160,7 @@ def certified(
             simple = _simple(problem, exact, limits, guess, most)
             if simple is not None:
                 return simple
-    mechanism = _kept(exact, limits, _repaired(problem.space, guess.mechanism))
+    mechanism = exact.kept(limits, repaired(problem.space, guess.mechanism))
     proof = exact.proof(problem.space, limits, mechanism, *_raised(problem, exact, guess))
     if proof.upper - proof.lower > LOOSE:
         others = (option(exact, guess) for option in (_entrywise, _worthwhile))
@@ -125,10 +180,9 @@ def _simple(
     listed = tuple(
         (e, t, y, Fraction(v).limit_denominator(most)) for e, t, y, v in _listed(problem.space, guess.edges)
     )
-    proof = exact.proof(
-        problem.space, limits, _fractions(guess.mechanism, most), _fractions(guess.prices[None], most)[0],
-        weights, listed,
-    )  # fmt: skip
+    (tops,), bottom = _whole(_fractions(guess.mechanism, most))
+    prices = _fractions(guess.prices[None], most)[0]
+    proof = exact.proof(problem.space, limits, Whole(tops, bottom), prices, weights, listed)
     return proof if proof.lower == proof.upper and proof.within and proof.verify().holds else None
 
 
@@ -138,52 +192,34 @@ def _fractions(table: FloatArray, most: int) -> ObjectArray:
     return found
 
 
-def _even(table: ObjectArray, slope: Fraction) -> ObjectArray:
+def _even(table: ObjectArray, slope: Any) -> ObjectArray:
     """Rows of weights that sum to one number: what is missing goes to the largest of each row."""
     fixed = table.copy()
-    for row in fixed:
-        largest = int(np.argmax(row.astype(np.float64)))
-        row[largest] += slope - sum(row.tolist(), Fraction(0))
+    rows = np.arange(len(fixed))
+    fixed[rows, fixed.argmax(axis=1)] += slope - fixed.sum(axis=1)
     return fixed
 
 
-def _kept(exact: Exactly, limits: tuple[Fraction, ...], mechanism: ObjectArray) -> ObjectArray:
-    """The mechanism, now and then silent where it gives away more than a limit that silence is below."""
-    share = Fraction(0)
-    for away, limit, leak in zip(exact.given(mechanism), limits, exact.leaks, strict=True):
-        silent = max(leak.sum(axis=1).tolist())
-        if away > limit > silent:
-            share = max(share, (away - limit) / (away - silent))
-    if not share:
-        return mechanism
-    share = min(Fraction(1), Fraction(int(share * GRID) + 1, GRID))
-    best = int(np.argmax(exact.worth.astype(np.float64).sum(axis=1)))
-    table = np.asarray(mechanism * (1 - share))
-    table[:, best] = table[:, best] + share
-    return table
-
-
-def _repaired(space: Neighbours, guess: FloatArray) -> ObjectArray:
+def repaired(space: Neighbours, guess: FloatArray) -> Whole:
     """A private channel near the guess: exact rows, the rest of each added to one column."""
     columns, tightest = _closed(space, np.maximum(guess, 0.0))
-    ratios = [[value.as_integer_ratio() for value in row] for row in columns.tolist()]
-    bottom = max(q for row in ratios for _, q in row)
+    used = np.flatnonzero(columns.any(axis=0))
+    ratios = [value.as_integer_ratio() for value in columns[:, used].ravel().tolist()]
     # Denominators of floats are powers of 2: whole numbers over the largest.
-    tops = [[p * (bottom // q) for p, q in row] for row in ratios]
-    sums = [sum(row) for row in tops]
+    bottom = max(q for _, q in ratios)
+    tops = np.full(columns.shape, 0, dtype=object)
+    tops[:, used] = np.array([p * (bottom // q) for p, q in ratios], dtype=object).reshape(-1, len(used))
+    sums = tops.sum(axis=1)
     low, high = Fraction(min(sums), bottom), Fraction(max(sums), bottom)
     sink = int(np.argmax(columns.sum(axis=0)))
     if low < high or high != 1:
         # Scaled so that what is missing from 1 is a private column itself.
         factor = Fraction(tightest)
         scale = int((1 - factor) / (high - factor * low) * GRID)
-        tops = [[top * scale for top in row] for row in tops]
         bottom *= GRID
-        for row, total in zip(tops, sums, strict=True):
-            row[sink] += bottom - total * scale
-    table = np.empty(columns.shape, dtype=object)
-    table.ravel()[:] = [Fraction(top, bottom) for row in tops for top in row]
-    return table
+        tops = np.asarray(tops * scale)
+        tops[:, sink] = tops[:, sink] + (bottom - sums * scale)
+    return Whole(tops, bottom)
 
 
 def _closed(space: Neighbours, columns: FloatArray) -> tuple[FloatArray, float]:
@@ -238,13 +274,17 @@ def _raised(
 ) -> tuple[ObjectArray, tuple[ObjectArray, ...], tuple[tuple[int, int, int, Fraction], ...]]:
     """Prices that no private column exceeds, with the weights and multipliers that go with them."""
     weights = _levelled(guess.weights)
-    listed = tuple((e, t, y, _grid(v)) for e, t, y, v in _listed(problem.space, guess.edges))
-    prices = _on_grid(guess.prices[None])[0]
+    listed = tuple((e, t, y, Fraction(_grid(v), GRID)) for e, t, y, v in _listed(problem.space, guess.edges))
+    prices = _on_grid(guess.prices)
     functionals = exact.functionals(prices, weights)
     if problem.space.form in ("forest", "graph"):
-        more = exact_rows(missing(problem, functionals[guess.taken].astype(np.float64), guess.edges)[None])[0]
-        prices, functionals = prices + more, functionals - more[None, :]
-    return prices + _excess(problem.space, functionals, listed), weights, listed
+        bottom = functionals.bottom
+        rest = np.array([[top / bottom for top in row] for row in functionals.tops[guess.taken].tolist()])
+        more = _on_grid(missing(problem, rest, guess.edges)) + 1
+        prices = prices + more
+        functionals = Whole(functionals.tops - more[None, :] * (bottom // GRID), bottom)
+    raised = Whole(prices, GRID).fractions + _excess(exact, problem.space, functionals, listed)
+    return raised, tuple(Whole(table, GRID).fractions for table in weights), listed
 
 
 def _entrywise(
@@ -252,8 +292,9 @@ def _entrywise(
 ) -> tuple[ObjectArray, tuple[ObjectArray, ...], tuple[tuple[int, int, int, Fraction], ...]]:
     """Prices that no column at all exceeds: close to the best where ε is large."""
     weights = _levelled(guess.weights)
-    prices = exact.functionals(np.full(len(exact.prior), Fraction(0), dtype=object), weights).max(axis=0)
-    return np.asarray(prices), weights, ()
+    worth = exact.functionals(np.full(len(exact.prior), 0, dtype=object), weights)
+    prices = Whole(worth.tops.max(axis=0), worth.bottom).fractions
+    return prices, tuple(Whole(table, GRID).fractions for table in weights), ()
 
 
 def _worthwhile(
@@ -265,29 +306,33 @@ def _worthwhile(
 
 
 def _levelled(tables: tuple[FloatArray, ...]) -> tuple[ObjectArray, ...]:
-    """Weights ≥ 0 on a grid, with one sum for every guess."""
+    """Weights ≥ 0 as whole numbers over GRID, with one sum for every guess."""
     weights = tuple(_even(_on_grid(table), _grid(float(table.sum(axis=1).mean()))) for table in tables)
-    weights = tuple(np.asarray(table * (table > 0)) for table in weights)
-    return tuple(_even(table, max(sum(row.tolist(), Fraction(0)) for row in table)) for table in weights)
+    weights = tuple(np.maximum(table, 0) for table in weights)
+    return tuple(_even(table, max(table.sum(axis=1))) for table in weights)
 
 
 def _excess(
-    space: Neighbours, functionals: ObjectArray, multipliers: tuple[tuple[int, int, int, Fraction], ...]
+    exact: Exactly,
+    space: Neighbours,
+    functionals: Whole,
+    multipliers: tuple[tuple[int, int, int, Fraction], ...],
 ) -> ObjectArray:
     """What must be added to the prices for no private column to exceed them."""
     n = space.size
     more = np.full(n, Fraction(0), dtype=object)
-    worst = max([Fraction(0), *polar_excess(space, functionals, multipliers)])
-    if not worst:
-        return more
     if space.form == "free":
-        more[:] = [max([Fraction(0), *column]) for column in functionals.T.tolist()]
-    elif space.form == "forest":
-        more[space.roots] = worst
-    elif space.form == "uniform":
-        more[:] = worst / n
-    else:
-        more[:] = worst
+        more[:] = [Fraction(max(0, top), functionals.bottom) for top in functionals.tops.max(axis=0)]
+        return more
+    if space.form == "forest":
+        digits = binary_digits(exact.prior)
+        scaled = [
+            [-((-top << digits) // functionals.bottom) for top in row] for row in functionals.tops.tolist()
+        ]
+        more[space.roots] = Fraction(max(0, *forest_excess(space, scaled)), 1 << digits)
+        return more
+    worst = max([Fraction(0), *polar_excess(space, functionals.fractions, multipliers)])
+    more[:] = worst / n if space.form == "uniform" else worst
     return more
 
 
@@ -298,12 +343,14 @@ def _listed(space: Neighbours, edges: FloatArray) -> list[tuple[int, int, int, f
     return [(int(e), int(t), int(y), float(edges[e, t, y])) for e, t, y in np.argwhere(edges > 0).tolist()]
 
 
-def _grid(value: float) -> Fraction:
+def _grid(value: float) -> int:
+    """The nearest whole number over GRID."""
     top, bottom = value.as_integer_ratio()
-    return Fraction((2 * top * GRID + bottom) // (2 * bottom), GRID)
+    return (2 * top * GRID + bottom) // (2 * bottom)
 
 
 def _on_grid(table: FloatArray) -> ObjectArray:
+    """The nearest whole numbers over GRID."""
     found = np.empty(table.shape, dtype=object)
     found.ravel()[:] = [_grid(value) for value in table.ravel().tolist()]
     return found

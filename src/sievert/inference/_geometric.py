@@ -11,7 +11,8 @@ import numpy as np
 
 from sievert.arrays import FloatArray, IndexArray
 from sievert.inference._neighbours import is_line
-from sievert.inference._program import Optimum, Problem, missing
+from sievert.inference._program import Optimum, Problem
+from sievert.inference._solver import missing
 
 __all__ = ["unlimited"]
 

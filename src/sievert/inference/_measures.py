@@ -19,7 +19,8 @@ import numpy as np
 from sievert.arrays import AnyArray, FloatArray
 from sievert.channels import Channel
 from sievert.errors import GainError
-from sievert.inference._correlation import Correlation, correlation_of, information_bits
+from sievert.inference._correlation import Correlation, correlation_of
+from sievert.inference._masses import information_bits
 from sievert.measures import Adversary, Vulnerability, as_gain
 from sievert.numerics import in_bits, in_percent, times
 from sievert.results import Result

@@ -1,14 +1,9 @@
 """Somebody joins a table that everybody knows: what does the noisy count tell about the newcomer?
 
 The table D with N rows and its count c are known; a row x* drawn like them is added and the count of D + x*
-is released with noise (Fernandes, Sec 5.6). Given the newcomer's useful value v, an output y has the
-probability (1-r_v)·f(y) + r_v·f(y-1): f is the law of the noise around c, r_v whether v is counted. So every
-secret is a line in the ratio f(y-1)/f(y), and the best guess is the upper envelope of these lines.
-
-Oblivious geometric noise has two ratios only, alpha and 1/alpha: a closed form. Local noise on every row
-makes f a sum of binomials, which is log-concave: the ratio rises with y, so each line of the envelope is best
-on one interval. There f is computed in the tilted law, whose bulk is at that interval: full relative accuracy
-however far out it lies.
+is released with noise (Fernandes, Sec 5.6). Oblivious geometric noise around the count has two ratios of
+neighbouring outputs only, alpha and 1/alpha: a closed form. Local noise on every row is counted by the
+envelope of lines (`_envelope`).
 """
 
 from __future__ import annotations
@@ -21,23 +16,30 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-import flint
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 
-from sievert.arrays import AnyArray, FloatArray
+from sievert.arrays import AnyArray
 from sievert.channels import Channel, as_channel
 from sievert.errors import MechanismError, PolicyError
 from sievert.inference._correlation import Correlation
-from sievert.mechanisms import privacy, truncated_geometric
+from sievert.inference._envelope import (
+    Joining,
+    best_line,
+    chances,
+    exact_excess,
+    excess_at,
+    gaps,
+    lines,
+    local_excess,
+)
+from sievert.mechanisms import privacy
 from sievert.numerics import brief, choice, in_percent, non_negative, taken
 from sievert.results import Result
 from sievert.spaces import label, shown
 
-__all__ = ["Newcomer", "NewcomerTable", "Thresholds", "binomial_law", "newcomer", "newcomer_table"]
+__all__ = ["Newcomer", "NewcomerTable", "Thresholds", "newcomer", "newcomer_table"]
 
-# Terms of a binomial beyond so many standard deviations are below 1e-300 of the largest.
-REACH, FEWEST = 40.0, 80
 # By how much a local mechanism must exceed its floor for that to count: it exceeds it by 1e-100 always.
 VISIBLE = 1e-4
 # Local noise is counted in fractions, where its alpha is one, for so many rows of so many values.
@@ -145,31 +147,6 @@ class NewcomerTable(Result):
         )
 
 
-@dataclass(frozen=True, eq=False)
-class _Question:
-    """Probabilities [secret, value] as fractions, the number of rows of each value, and which are counted."""
-
-    joint: AnyArray
-    rows: tuple[int, ...]
-    counted: tuple[bool, ...]
-
-    @property
-    def records(self) -> int:
-        return sum(self.rows)
-
-    @property
-    def count(self) -> int:
-        return sum(n for n, asked in zip(self.rows, self.counted, strict=True) if asked)
-
-    @property
-    def by_use(self) -> AnyArray:
-        """Probabilities [counted or not, value]."""
-        asked = np.array(self.counted)
-        prior = self.joint.sum(axis=0)
-        zero = np.full(len(prior), Fraction(0), dtype=object)
-        return np.stack([np.where(asked, zero, prior), np.where(asked, prior, zero)])
-
-
 def newcomer(
     table: Any,
     query: object,
@@ -263,7 +240,7 @@ def newcomer_table(table: Any, query: object, eps: Iterable[float]) -> NewcomerT
     return NewcomerTable(levels, found["oblivious"], found["local"])
 
 
-def _question(table: Any, query: object) -> _Question:
+def _question(table: Any, query: object) -> Joining:
     correlation = table if isinstance(table, Correlation) else Correlation.from_counts(table)
     if correlation.total is None:
         raise PolicyError(
@@ -281,34 +258,21 @@ def _question(table: Any, query: object) -> _Question:
             f"query is {brief(query)}, which matches none of the values {shown(correlation.uses)}"
         )
     rows = tuple(int(value * correlation.total) for value in joint.sum(axis=0).tolist())
-    return _Question(joint, rows, tuple(use in wanted for use in correlation.uses))
+    return Joining(joint, rows, tuple(use in wanted for use in correlation.uses))
 
 
 # ── Noise on the count itself ───────────────────────────────────────────────────────────────────────────────
 
 
-def _lines(joint: AnyArray, miss: AnyArray, hit: AnyArray) -> tuple[AnyArray, AnyArray]:
-    """a_s and b_s with P(s, y) = a_s·f(y) + b_s·f(y-1), for the chances that v is missed and counted."""
-    return (joint * miss).sum(axis=1), (joint * hit).sum(axis=1)
-
-
-def _gaps(joint: AnyArray, miss: FloatArray, hit: FloatArray) -> list[tuple[float, float]]:
-    """(a_s - a_t, b_s - b_t) of every s but the best blind guess t; what is exact is subtracted first."""
-    totals = joint.sum(axis=1).tolist()
-    top = totals.index(max(totals))
-    apart = np.delete(joint - joint[top], top, axis=0).astype(np.float64)
-    return [(math.fsum(row * miss), math.fsum(row * hit)) for row in apart]
-
-
-def _oblivious(asked: _Question, alpha: Any, eps: float) -> Newcomer:
+def _oblivious(asked: Joining, alpha: Any, eps: float) -> Newcomer:
     """All outputs y ≤ c have one ratio and all y > c another, whatever the truncation: two guesses."""
     chance = np.array([Fraction(int(flag)) for flag in asked.counted], dtype=object)
-    told, guessed = (_leaves(*_lines(joint, 1 - chance, chance)) for joint in (asked.by_use, asked.joint))
+    told, guessed = (_leaves(*lines(joint, 1 - chance, chance)) for joint in (asked.by_use, asked.joint))
     thresholds = Thresholds(_onwards(told), _onwards(guessed), 0.0)
 
     def excess(joint: AnyArray) -> Any:
-        a, b = _lines(joint, 1 - chance, chance)
-        top = _best(a, b)
+        a, b = lines(joint, 1 - chance, chance)
+        top = best_line(a, b)
         # (max_s(a_s + α·b_s) + max_s(α·a_s + b_s))/(1 + α), less max_s(a_s + b_s).
         gains = [
             max((x - a[top]) * first + (y - b[top]) * second for x, y in zip(a, b, strict=True))
@@ -323,15 +287,9 @@ def _onwards(level: float | None) -> Spans:
     return () if level is None else ((level, math.inf),)
 
 
-def _best(a: AnyArray, b: AnyArray) -> int:
-    """The best guess without a release."""
-    total = (a + b).tolist()
-    return int(np.argmax(total))
-
-
 def _leaves(a: AnyArray, b: AnyArray) -> float | None:
     """The ε from which on some other guess is better at one of the two ratios."""
-    top = _best(a, b)
+    top = best_line(a, b)
     largest: Fraction | None = None
     for x, y in zip(a.tolist(), b.tolist(), strict=True):
         for gained, lost in ((x - a[top], b[top] - y), (y - b[top], a[top] - x)):
@@ -342,11 +300,11 @@ def _leaves(a: AnyArray, b: AnyArray) -> float | None:
 
 
 def _found(
-    name: str, asked: _Question, eps: float | None, loss: Any, more: Any, thresholds: Thresholds | None
+    name: str, asked: Joining, eps: float | None, loss: Any, more: Any, thresholds: Thresholds | None
 ) -> Newcomer:
     secret, use = (max(joint.sum(axis=1).tolist()) for joint in (asked.joint, asked.by_use))
     chance = np.array([Fraction(int(flag)) for flag in asked.counted], dtype=object)
-    a, b = _lines(asked.joint, 1 - chance, chance)
+    a, b = lines(asked.joint, 1 - chance, chance)
     exact = isinstance(loss, Fraction | int)
     before, base = (secret, use) if exact else (float(secret), float(use))
     return Newcomer(
@@ -366,7 +324,7 @@ def _found(
     )
 
 
-def _of_channel(asked: _Question, table: Any, channel: Channel) -> Newcomer:
+def _of_channel(asked: Joining, table: Any, channel: Channel) -> Newcomer:
     """Any mechanism: on the counts 0…N+1, or on the values of every row."""
     channel = channel.finite()
     uses = table.uses if isinstance(table, Correlation) else range(len(asked.rows))
@@ -379,8 +337,8 @@ def _of_channel(asked: _Question, table: Any, channel: Channel) -> Newcomer:
                 "must be among them"
             )
         places = [channel.output_index(use) for use in counted]
-        chances = _chances(np.stack([channel.row(use) for use in uses]), places)
-        loss, more = (_local_excess(asked, joint, *chances) for joint in (asked.joint, asked.by_use))
+        counting = chances(np.stack([channel.row(use) for use in uses]), places)
+        loss, more = (local_excess(asked, joint, *counting) for joint in (asked.joint, asked.by_use))
         return _found("own, on every row", asked, None, loss, more, None)
     c = asked.count
     missing = [count for count in (c, c + 1) if count not in channel.inputs]
@@ -394,7 +352,7 @@ def _of_channel(asked: _Question, table: Any, channel: Channel) -> Newcomer:
     hit = np.array(asked.counted, dtype=np.float64)
 
     def excess_of(joint: AnyArray) -> float:
-        gains = np.array([(0.0, 0.0), *_gaps(joint, 1 - hit, hit)]) @ pair
+        gains = np.array([(0.0, 0.0), *gaps(joint, 1 - hit, hit)]) @ pair
         return math.fsum(gains.max(axis=0).tolist())
 
     found = excess_of(asked.joint), excess_of(asked.by_use)
@@ -404,10 +362,10 @@ def _of_channel(asked: _Question, table: Any, channel: Channel) -> Newcomer:
 # ── Noise on every row ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def _local(asked: _Question, eps: float, alpha: Fraction | None) -> Newcomer:
+def _local(asked: Joining, eps: float, alpha: Fraction | None) -> Newcomer:
     exact = alpha is not None and asked.records <= LARGEST_EXACT and len(asked.rows) <= LARGEST_VALUES
     found: Any = (
-        _exact_excess(asked, joint, alpha) if exact else _at_level(asked, joint, eps)
+        exact_excess(asked, joint, alpha) if exact else excess_at(asked, joint, eps)
         for joint in (asked.joint, asked.by_use)
     )
     loss, more = found
@@ -422,11 +380,11 @@ def _local_thresholds(
     """They depend on the table alone, so that several ε ask once."""
     joint = np.empty((len(table), len(rows)), dtype=object)
     joint[:] = table
-    asked = _Question(joint, rows, counted)
+    asked = Joining(joint, rows, counted)
     secret = float(max(joint.sum(axis=1).tolist()))
     return Thresholds(
-        _above(lambda level: _at_level(asked, asked.by_use, level)),
-        _above(lambda level: _at_level(asked, joint, level) / secret),
+        _above(lambda level: excess_at(asked, asked.by_use, level)),
+        _above(lambda level: excess_at(asked, joint, level) / secret),
         VISIBLE,
     )
 
@@ -454,127 +412,3 @@ def _above(excess: Callable[[float], float]) -> Spans:
     if height[levels[-1]] > 0:
         edges.append(math.inf)
     return tuple(zip(edges[::2], edges[1::2], strict=True))
-
-
-def _signed(quantity: Callable[[float], float], sign: float) -> Callable[[float], float]:
-    return lambda at: sign * quantity(at)
-
-
-def _exact_excess(asked: _Question, joint: AnyArray, alpha: Any) -> Fraction:
-    """The same in fractions: the law of the count is a product of binomials (1 - r + r·x)^n."""
-    rows = truncated_geometric(len(asked.rows), alpha=alpha).exact
-    assert rows is not None
-    hit = rows[:, np.array(asked.counted)].sum(axis=1) + Fraction(0)
-    a, b = _lines(joint, 1 - hit, hit)
-    top = _best(a, b)
-    law = flint.fmpq_poly([1])
-    for n, r in zip(asked.rows, hit.tolist(), strict=True):
-        chance = flint.fmpq(r.numerator, r.denominator)
-        law *= flint.fmpq_poly([1 - chance, chance]) ** n
-    f = [Fraction(0), *(Fraction(int(x.p), int(x.q)) for x in law.coeffs()), Fraction(0)]
-    gains = [[(x - a[top]) * here + (y - b[top]) * there for x, y in zip(a, b, strict=True)]
-             for there, here in itertools.pairwise(f)]  # fmt: skip
-    return sum((max(gain) for gain in gains), Fraction(0))
-
-
-def _at_level(asked: _Question, joint: AnyArray, eps: float) -> float:
-    """The excess under truncated geometric noise on the code of every row."""
-    size = len(asked.rows)
-    noise = truncated_geometric(size, eps)
-    rows = np.stack([noise.row(v) for v in range(size)])
-    return _local_excess(asked, joint, *_chances(rows, np.flatnonzero(asked.counted).tolist()))
-
-
-def _chances(rows: FloatArray, places: list[int]) -> tuple[FloatArray, FloatArray]:
-    """How often a row with each value is not counted, and how often it is: both with all their digits."""
-    counted = np.isin(np.arange(rows.shape[1]), places)
-    miss, hit = (np.array([math.fsum(row[part]) for row in rows]) for part in (~counted, counted))
-    return miss / (miss + hit), hit / (miss + hit)
-
-
-def _local_excess(asked: _Question, joint: AnyArray, miss: FloatArray, hit: FloatArray) -> float:
-    """Σ_y max_s P(s, y) - max_s P(s), term by term above the best guess without a release."""
-    # Where s beats the blind guess: a gap in the ratio f(y-1)/f(y), from 0 to ∞.
-    pieces = _envelope(_gaps(joint, miss, hit))
-    return math.fsum(_piece(asked.rows, miss, hit, *piece) for piece in pieces)
-
-
-def _envelope(lines: list[tuple[float, float]]) -> list[tuple[float, float, float, float]]:
-    """(a, b, from, to) of each line of the upper envelope, over ratios ≥ 0, where it is above 0."""
-    cuts = {0.0, math.inf}
-    for i, (a, b) in enumerate(lines):
-        for other_a, other_b in [(0.0, 0.0), *lines[:i]]:
-            if b != other_b and 0 < (cut := (other_a - a) / (b - other_b)) < math.inf:
-                cuts.add(cut)
-    edges = sorted(cuts)
-    pieces = []
-    for low, high in itertools.pairwise(edges):
-        middle = 2 * low + 1 if math.isinf(high) else (low + high) / 2
-        a, b = max(lines, key=lambda line: line[0] + line[1] * middle, default=(0.0, 0.0))
-        if a + b * middle > 0:
-            pieces.append((a, b, low, high))
-    return pieces
-
-
-def _piece(
-    rows: tuple[int, ...], miss: FloatArray, hit: FloatArray, a: float, b: float, low: float, high: float
-) -> float:
-    """Σ a·f(y) + b·f(y-1) over the outputs whose ratio f(y-1)/f(y) lies from low to high.
-
-    The ratio rises with y (f is log-concave) and is 1 at the mode, so the largest terms are next to the end
-    nearest to 1: the law is tilted to have its bulk there.
-    """
-    tilt = min(max(1.0, low), high)
-    start, logs, scale = _tilted(rows, miss, hit, tilt)
-    y = start + np.arange(len(logs) + 1)
-    here = np.append(logs, -math.inf)
-    there = np.concatenate([[-math.inf], logs]) + math.log(tilt)
-    with np.errstate(invalid="ignore"):
-        ratio = there - here
-    inside = (ratio >= _log(low)) & (ratio < _log(high)) if math.isfinite(high) else ratio >= _log(low)
-    inside |= np.isneginf(here) & math.isinf(high) & ~np.isneginf(there)
-    shift = scale - (y * math.log(tilt))
-    with np.errstate(under="ignore", invalid="ignore"):
-        terms = a * np.exp(here[inside] + shift[inside]) + b * np.exp(there[inside] + shift[inside])
-    # A term is above 0 in the gap; rounding at its very end may say otherwise.
-    return math.fsum(np.maximum(np.nan_to_num(terms, nan=0.0), 0.0).tolist())
-
-
-def _log(value: float) -> float:
-    return -math.inf if value <= 0 else math.log(value)
-
-
-def _tilted(
-    rows: tuple[int, ...], miss: FloatArray, hit: FloatArray, tilt: float
-) -> tuple[int, FloatArray, float]:
-    """The law f(y)·tilt^y/G as logarithms from its first output on, and ln G.
-
-    A tilted binomial is a binomial with r·t/(1-r+r·t); sums of positive terms keep their digits.
-    """
-    start, law, scale = 0, np.ones(1), 0.0
-    for n, q, r in zip(rows, miss.tolist(), hit.tolist(), strict=True):
-        if not n:
-            continue
-        odds = r * tilt / q if q else math.inf
-        # q + r·t, with q + r = 1.
-        scale += n * (math.log1p(r * (tilt - 1)) if r * (tilt - 1) > -0.5 else math.log(q + r * tilt))
-        first, part = binomial_law(n, odds)
-        start += first
-        law = np.convolve(law, part)
-    with np.errstate(divide="ignore"):
-        return start, np.log(law), scale
-
-
-def binomial_law(n: int, odds: float, reach: float = REACH) -> tuple[int, FloatArray]:
-    """The binomial law with these odds, from its first output worth keeping on."""
-    if odds == 0 or math.isinf(odds):
-        return (0 if odds == 0 else n), np.ones(1)
-    mean, chance = n * odds / (1 + odds), odds / (1 + odds)
-    width = reach * math.sqrt(mean / (1 + odds)) + FEWEST
-    low, high = max(0, math.floor(mean - width)), min(n, math.ceil(mean + width))
-    k = np.arange(low, high + 1, dtype=np.float64)
-    mode = min(n, math.floor((n + 1) * chance))
-    # The whole law sums to 1, which fixes its scale better than ln Γ would.
-    logs = np.concatenate([[0.0], np.cumsum(np.log((n - k[:-1]) / k[1:]) + math.log(odds))])
-    weights = np.exp(logs - logs[mode - low])
-    return low, weights / weights.sum()

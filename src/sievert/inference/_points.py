@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ from sievert.channels import Channel
 from sievert.errors import PolicyError
 from sievert.numerics import brief, in_percent
 from sievert.proofs import FrontierProof
-from sievert.results import Result
+from sievert.results import Result, plain
+from sievert.spaces import Labels
 
 __all__ = ["SAME_LIMIT", "InferenceCurve", "InferenceFrontier", "InferencePoint"]
 
@@ -20,6 +22,8 @@ __all__ = ["SAME_LIMIT", "InferenceCurve", "InferenceFrontier", "InferencePoint"
 SAME_LIMIT = 1e-12
 # Bounds this close read the same in percents.
 REACHED = 1e-6
+# A mechanism that is not the best exactly is a channel of floats where it has more probabilities.
+LARGEST_EXACT = 10_000
 
 
 @dataclass(frozen=True)
@@ -34,14 +38,36 @@ class InferencePoint(Result):
     vulnerability : how often each secret is guessed from this mechanism; at most 1e-11 above its limit
     mechanism : the channel that reaches it
     certificate : the proof, which verifies without a solver
+    labels : inputs and outputs of the mechanism
+    first : the input with the first row of the certificate's mechanism; those before it, and those after its
+        last, are told as its ends
     """
 
     limit: tuple[Any, ...]
     accuracy: Any
     upper: Any
     vulnerability: tuple[Any, ...]
-    mechanism: Channel = field(repr=False)
     certificate: FrontierProof = field(repr=False)
+    labels: tuple[Labels, Labels] = field(repr=False)
+    first: int = field(default=0, repr=False)
+
+    @cached_property
+    def mechanism(self) -> Channel:
+        """The channel that reaches it."""
+        inputs, outputs = self.labels
+        table = self.certificate.mechanism
+        if len(table) < len(inputs):
+            table = table[np.clip(np.arange(len(inputs)) - self.first, 0, len(table) - 1)]
+        if not self.exact and table.size > LARGEST_EXACT:
+            table = table.astype(np.float64)
+            table = table / table.sum(axis=1, keepdims=True)
+        return Channel(table, inputs=inputs, outputs=outputs)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Fields as plain data, with the mechanism."""
+        found = super().to_dict()
+        del found["labels"], found["first"]
+        return {**found, "mechanism": plain(self.mechanism)}
 
     @property
     def exact(self) -> bool:

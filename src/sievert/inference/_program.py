@@ -5,8 +5,7 @@ everything else. Variables are the mechanism M [input, guess] and t[b,y] ≥ wha
 output y.
 
 A line of tallies that is its own mirror image has an optimal mechanism that is too, so half of the variables
-and of the rows suffice. Of a long line the program sees a core of likely inputs, whose ends stand for all
-that lies beyond them, and likely guesses; it grows where the prices show that more is to be had.
+and of the rows suffice.
 """
 
 from __future__ import annotations
@@ -21,27 +20,15 @@ from scipy.sparse import csc_array
 
 from sievert.arrays import FloatArray, IndexArray
 from sievert.inference._neighbours import is_line
-from sievert.numerics import advance, require_size
-from sievert.programs import LinearProgram, MovingProgram, Solution, Unsolved
+from sievert.programs import LinearProgram, MovingProgram, Solution
 from sievert.proofs import Neighbours
 
-__all__ = ["ROUNDING", "Optimum", "Problem", "Solver", "missing"]
+__all__ = ["Optimum", "Part", "Problem", "close", "mirror_of"]
 
-LARGEST_PROGRAM = 150_000
 # Numbers of two mirror images that differ by a smaller share are the same but for rounding.
 SAME = 1e-13
-# A line with so many probabilities starts with a core that holds all but CORE of the probability, and with
-# the guesses that hold a share of LIKELY of it. Forests that large are bounded.
-LONG_LINE, CORE, LIKELY = 2500, 1e-4, 0.9
-# Where these guesses do not suffice on a line with so many, the core holds all but WIDE and has all guesses.
-VERY_LONG_LINE, WIDE = 10_000, 1e-9
+# Forests with so many probabilities are bounded.
 LARGE_PROGRAM = 1000
-# The core is made wider where it leaves more than this between the two bounds.
-LOOSE = 2e-10
-# A guess that exceeds the prices by less is not worth taking in: the bound is raised by that instead.
-PRICED = 1e-11
-# What a sum of a few floats may be off by, as a share of their sizes.
-ROUNDING = 4e-15
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,86 +75,7 @@ class _Mirror:
     rows: IndexArray
 
 
-class Solver:
-    """The program of a problem, solved at any limits; each solve starts from the last."""
-
-    def __init__(self, problem: Problem) -> None:
-        n, m = problem.shape
-        require_size(
-            n * m,
-            LARGEST_PROGRAM,
-            "the probabilities of the best mechanism",
-            "group inputs or uses into fewer",
-        )
-        self.problem = problem
-        self.mirrored = _mirror(problem) is not None
-        self.long = is_line(problem.space) and n * m >= LONG_LINE
-        self.core = _core(problem, CORE) if self.long else (0, n - 1)
-        guesses = _likely(problem, LIKELY) if self.long else np.arange(m)
-        self.wide: tuple[tuple[int, int], _Part] | None = None
-        self._take(guesses)
-
-    def _take(self, guesses: IndexArray) -> None:
-        """The program with these guesses, and their mirror images where there are any."""
-        images = self.problem.shape[1] - 1 - guesses if self.mirrored else guesses
-        self.part = _Part(self.problem, self.core, np.unique(np.concatenate([guesses, images])))
-
-    def solve(self, limits: Sequence[float], careful: bool = True) -> Optimum:
-        """The optimum where secret b gives away at most limits[b]; a careful one can be proved closely."""
-        n, m = self.problem.shape
-        best, least = None, np.inf
-        while True:
-            advance("guesses of the best mechanism", len(self.part.guesses), m)
-            try:
-                found = self.part.solve(limits, careful)
-            except Unsolved:
-                best = best or (self._inside(limits) if self.long else None)
-                if best is None:
-                    raise
-                return best
-            if not self.long:
-                return found
-            found, excess, prices = _spread(self.problem, self.core, found)
-            missed = self._near(np.flatnonzero(excess > PRICED))
-            whole = self._inside(limits) if len(missed) and n * m >= VERY_LONG_LINE else None
-            if whole is not None:
-                return whole
-            if not len(missed):
-                over = float(excess.max())
-                if careful:
-                    over += float(prices.sum() + found.slopes @ limits - found.value)
-                if careful and best is not None and over > least / 2:
-                    return best
-                best, least = found, over
-                if over <= LOOSE or self.core == (0, n - 1):
-                    return found
-                self.core = _wider(self.problem, self.core)
-            self._take(np.union1d(self.part.guesses, missed))
-
-    def _inside(self, limits: Sequence[float]) -> Optimum | None:
-        """The optimum with every guess of a wide core, from inside; None where it is not found.
-
-        Near the most that any mechanism is worth all guesses count, and the simplex takes long to order them.
-        """
-        if self.wide is None:
-            core = _core(self.problem, WIDE)
-            self.wide = core, _Part(self.problem, core, np.arange(core[0], core[1] + 1))
-        core, part = self.wide
-        try:
-            found = part.solve(limits, inside=True)
-        except Unsolved:
-            return None
-        return _spread(self.problem, core, found)[0]
-
-    def _near(self, missed: IndexArray) -> IndexArray:
-        """Of the guesses that are worth taking in, those in the core and next to others."""
-        taken = self.part.guesses
-        more = max(2, len(taken) // 4)
-        first, last = max(self.core[0], taken[0] - more), min(self.core[1], taken[-1] + more)
-        return np.asarray(missed[(first <= missed) & (missed <= last)])
-
-
-class _Part:
+class Part:
     """The program with some of the inputs and of the guesses."""
 
     def __init__(self, problem: Problem, core: tuple[int, int], guesses: IndexArray) -> None:
@@ -175,7 +83,7 @@ class _Part:
         self.problem = _within(Problem(problem.value[guesses], problem.leaks, problem.space), core)
         n, m = self.problem.shape
         self.full = _program(self.problem)
-        mirror = _mirror(self.problem)
+        mirror = mirror_of(self.problem)
         self.fold = None if mirror is None else _Fold(self.full, mirror)
         self.moving = MovingProgram(self.full if self.fold is None else self.fold.program)
         first = n + sum(len(leak) for leak in problem.leaks) * m
@@ -206,34 +114,6 @@ class _Part:
         return Optimum(value, mechanism, -dual[:n], tuple(weights), slopes, edges, self.guesses)
 
 
-# ── A long line: few inputs and few guesses of many ─────────────────────────────────────────────────────────
-
-
-def _core(problem: Problem, tails: float) -> tuple[int, int]:
-    """The inputs that hold all but `tails` of what is given away, the same on both sides."""
-    weights = np.sum([np.abs(leak).sum(axis=0) for leak in problem.leaks], axis=0)
-    shares = weights / weights.sum()
-    left, right = (int(np.searchsorted(np.cumsum(side), tails / 2)) for side in (shares, shares[::-1]))
-    cut = min(left, right)
-    return (
-        (cut, len(weights) - 1 - cut) if _close(weights, weights[::-1]) else (left, len(weights) - 1 - right)
-    )
-
-
-def _wider(problem: Problem, core: tuple[int, int]) -> tuple[int, int]:
-    """A fifth more inputs."""
-    more = max(2, (core[1] - core[0]) // 10)
-    return max(0, core[0] - more), min(problem.shape[0] - 1, core[1] + more)
-
-
-def _likely(problem: Problem, share: float) -> IndexArray:
-    """The guesses that hold this share of what all are worth."""
-    worth = problem.value.max(axis=1)
-    order = np.argsort(-worth, kind="stable")
-    enough = int(np.searchsorted(np.cumsum(worth[order]), share * worth.sum())) + 1
-    return np.sort(order[:enough])
-
-
 def _within(problem: Problem, core: tuple[int, int]) -> Problem:
     """The problem of mechanisms that do not tell the inputs beyond an end of the core from that end."""
     first, last = core
@@ -245,63 +125,6 @@ def _within(problem: Problem, core: tuple[int, int]) -> Problem:
     starts = np.concatenate([[0], np.arange(first + 1, last + 1)])
     tables = [np.add.reduceat(table, starts, axis=1) for table in (problem.value, *problem.leaks)]
     return Problem(tables[0], tuple(tables[1:]), part)
-
-
-def _spread(
-    problem: Problem, core: tuple[int, int], found: Optimum
-) -> tuple[Optimum, FloatArray, FloatArray]:
-    """The optimum over all inputs and guesses, by how much guesses left out exceed the prices, and these.
-
-    Beyond the core a price is the least that no guess of the program exceeds, which an end pays for. A guess
-    that was left out takes the weights of the one in the program with which it exceeds the prices least.
-    """
-    n, m = problem.shape
-    first, last = core
-    inside, taken = np.clip(np.arange(n), first, last) - first, found.taken
-    given = np.zeros((len(taken), n))
-    for table, leak in zip(found.weights, problem.leaks, strict=True):
-        given += table @ leak
-    worth = problem.value[taken] - given
-    prices = worth.max(axis=0)
-    prices[first : last + 1] = found.prices
-    prices[first] -= prices[:first].sum()
-    prices[last] -= prices[last + 1 :].sum()
-    edges = np.zeros((n - 1, 2, len(taken)))
-    edges[first:last] = found.edges
-    raised = prices + missing(problem, worth - prices, edges)
-    excess, chosen = np.zeros(m), np.zeros(m, dtype=np.intp)
-    chosen[taken] = np.arange(len(taken))
-    for y in np.setdiff1d(np.arange(m), taken):
-        above = _polar(problem, problem.value[y][None, :] - given - raised)
-        chosen[y] = int(np.argmin(above))
-        excess[y] = above[chosen[y]]
-    mechanism = np.zeros((n, m))
-    mechanism[:, taken] = found.mechanism[inside]
-    weights = tuple(table[chosen] for table in found.weights)
-    whole = replace(found, mechanism=mechanism, prices=prices, weights=weights, edges=edges)
-    return whole, excess, raised
-
-
-def missing(problem: Problem, functionals: FloatArray, edges: FloatArray) -> FloatArray:
-    """What the solver's own multipliers leave above 0 at each input, with room for rounding."""
-    rest, size = functionals.copy(), np.abs(functionals)
-    for (a, b), factor, (there, back) in zip(problem.space.pairs, problem.factors, edges, strict=True):
-        # c_a ≥ e^(-ε·length)·c_b and the reverse.
-        for first, second, value in ((a, b, there), (b, a, back)):
-            rest[:, first] += value
-            rest[:, second] -= value * factor
-            size[:, first] += value
-            size[:, second] += value
-    return np.asarray(np.maximum((rest + size * ROUNDING).max(axis=0), 0.0))
-
-
-def _polar(problem: Problem, functionals: FloatArray) -> FloatArray:
-    """The most that a private column with an entry of 1 at the root makes of each functional."""
-    held = functionals.copy()
-    for child, parent, edge in problem.space.order:
-        value, factor = held[:, child], problem.factors[edge]
-        held[:, parent] += np.where(value > 0, value / factor, value * factor)
-    return np.asarray(held[:, problem.space.roots].max(axis=1))
 
 
 class _Entries:
@@ -381,13 +204,13 @@ def _edge_rows(rows: _Entries, problem: Problem, m: int) -> None:
 # ── A line that is its own mirror image ─────────────────────────────────────────────────────────────────────
 
 
-def _mirror(problem: Problem) -> _Mirror | None:
+def mirror_of(problem: Problem) -> _Mirror | None:
     """The reversal of a line of tallies, where nothing tells it from the line."""
     n, m = problem.shape
     space = problem.space
     if not is_line(space) or space.lengths != space.lengths[::-1]:
         return None
-    if not _close(problem.value, problem.value[::-1, ::-1]):
+    if not close(problem.value, problem.value[::-1, ::-1]):
         return None
     turned = [_turned(leak) for leak in problem.leaks]
     if any(order is None for order in turned):
@@ -411,14 +234,14 @@ def _turned(leak: FloatArray) -> list[int] | None:
     """Which guess of the secret is each one's mirror image."""
     order = []
     for row in leak:
-        found = [w for w, other in enumerate(leak) if _close(row[::-1], other)]
+        found = [w for w, other in enumerate(leak) if close(row[::-1], other)]
         if not found:
             return None
         order.append(found[0])
     return order if sorted(order) == list(range(len(leak))) else None
 
 
-def _close(first: FloatArray, second: FloatArray) -> bool:
+def close(first: FloatArray, second: FloatArray) -> bool:
     return bool((np.abs(first - second) <= SAME * np.abs(first).max(initial=0.0)).all())
 
 

@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 
 from sievert.arrays import AnyArray, FloatArray, ObjectArray
-from sievert.channels import Channel
 from sievert.errors import MechanismError, PolicyError
 from sievert.inference._certificates import Exactly, certified
 from sievert.inference._correlation import Correlation, correlation_of
+from sievert.inference._counterexamples import no_free_lunch
 from sievert.inference._geometric import unlimited
 from sievert.inference._inputs import actions_of, gain_table, gained, inputs_of, possible_cells, wanted
 from sievert.inference._neighbours import is_line, neighbours_of
 from sievert.inference._points import SAME_LIMIT, InferenceCurve, InferencePoint
-from sievert.inference._program import Optimum, Problem, Solver
-from sievert.inference._witness import no_free_lunch
+from sievert.inference._program import Optimum, Problem
+from sievert.inference._solver import Solver
 from sievert.inference._worlds import worlds
 from sievert.measures import as_gain
 from sievert.numerics import advance, as_fraction, brief, flag, is_exact, read_eps
@@ -144,22 +144,15 @@ class Question:
             other = replace(most, value=guess.value, mechanism=guess.mechanism)
             proof = min(proof, certified(self.problem, self.exact, limits, other), key=lambda one: one.upper)
         exact = proof.lower == proof.upper and proof.within
-        tables = proof.mechanism
-        if self.last - self.first + 1 < len(self.labels):
-            places = np.clip(np.arange(len(self.labels)), self.first, self.last) - self.first
-            tables = tables[places]
-        rows = tables if exact or tables.size <= 10_000 else tables.astype(np.float64)
-        if rows.dtype != object:
-            rows = rows / rows.sum(axis=1, keepdims=True)
-        channel = Channel(rows, inputs=self.labels, outputs=self.outputs)
         given = proof.given if exact else tuple(float(away) for away in proof.given)
         return InferencePoint(
             self._each(limits if exact else tuple(float(limit) for limit in limits)),
             proof.lower if exact else float(proof.lower),
             proof.upper if exact else float(proof.upper),
             self._each(given),
-            channel,
             proof,
+            (self.labels, self.outputs),
+            self.first,
         )
 
     def _each(self, values: Sequence[Any]) -> tuple[Any, ...]:

@@ -19,7 +19,7 @@ from sievert.arrays import AnyArray, FloatArray
 from sievert.channels import Channel
 from sievert.errors import MechanismError, PolicyError
 from sievert.inference._correlation import Correlation
-from sievert.inference._newcomer import binomial_law
+from sievert.inference._envelope import binomial_law
 from sievert.measures import posterior_vulnerability
 from sievert.mechanisms import privacy, truncated_geometric
 from sievert.numerics import (

@@ -1,13 +1,11 @@
-"""Joints that object: who can infer more from B than from A, and why no mechanism is best for everybody.
+"""Joints that object: who can infer more from B than from A?
 
 Two channels that do not refine each other are told apart by some secret that is only correlated with their
-input (Fernandes, eq. 5.3); the linear program finds it. The counter-examples of Thms 5.1 to 5.3 are built for
-a mechanism of one's own. All are proofs: data that is checked in fractions, without a solver.
+input (Fernandes, eq. 5.3); the linear program finds it, and the proof is checked in fractions.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -15,53 +13,29 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csc_array
 
-from sievert.arrays import AnyArray, FloatArray, ObjectArray
+from sievert.arrays import FloatArray, ObjectArray
 from sievert.channels import Channel, as_channel
-from sievert.channels.priors import as_prior
-from sievert.errors import ChannelError, MechanismError, PriorError
 from sievert.inference._correlation import Correlation
-from sievert.mechanisms import privacy
 from sievert.numerics import (
-    as_fraction,
-    brief,
-    exp_above,
-    exp_below,
-    is_exact,
-    probability,
-    read_eps,
     require_size,
 )
 from sievert.orders import aligned
 from sievert.orders import refines as refinement
 from sievert.programs import LinearProgram, solve
 from sievert.proofs import (
-    AccuracyCounterexample,
     DaleniusProof,
-    InferenceCounterexample,
-    NoFreeLunchProof,
     Proof,
     exact_rows,
 )
 from sievert.results import Result
-from sievert.spaces import Metric, metric_of
 
-__all__ = [
-    "DaleniusWitness",
-    "accuracy_counterexample",
-    "inference_counterexample",
-    "lunch_counterexample",
-    "no_free_lunch",
-    "witness",
-]
+__all__ = ["DaleniusWitness", "normalised_rows", "witness"]
 
 LARGEST_PROGRAM = 500_000
 # Denominators with which a witness is written, the simplest that still objects.
 DENOMINATORS = (20, 1000, 10**6, 10**12)
 # A linear program that finds less than this leaves the question to exact refinement.
 LEAST_GAP = 1e-9
-ROUNDING = Fraction(1, 10**12)
-# What rounded entries add to the logarithm of their ratio.
-ENTRIES = Fraction(1, 2**49)
 
 
 @dataclass(frozen=True)
@@ -131,7 +105,7 @@ def witness(less_safe: Channel, safer: Channel) -> DaleniusWitness:
     True
     """
     first, second = aligned(as_channel(less_safe, "less_safe").finite(), as_channel(safer, "safer").finite())
-    a, b = _normalised(first), _normalised(second)
+    a, b = normalised_rows(first), normalised_rows(second)
     inputs, outputs = b.shape
     require_size(
         inputs * outputs * a.shape[1], LARGEST_PROGRAM, "the program of the witness", "merge outputs"
@@ -149,7 +123,8 @@ def witness(less_safe: Channel, safer: Channel) -> DaleniusWitness:
     return DaleniusWitness(holds, None, None, None, verdict.certificate if holds else None)
 
 
-def _normalised(channel: Channel) -> ObjectArray:
+def normalised_rows(channel: Channel) -> ObjectArray:
+    """The rows in fractions, divided by their sums."""
     table = exact_rows(channel.exact_or_rounded())
     return np.asarray(table / table.sum(axis=1)[:, None])
 
@@ -189,230 +164,3 @@ def _proof(a: ObjectArray, b: ObjectArray, gains: FloatArray, most: int) -> Dale
         return None
     proof = DaleniusProof(a, b, joint / total)
     return proof if proof.verify().holds else None
-
-
-def no_free_lunch(prior: Any) -> Any:
-    """The least compromise where secret and use are one: at what e can accuracy reach 1 - e at all?
-
-    Parameters
-    ----------
-    prior : probabilities of the values, or the best guess among them
-
-    Returns
-    -------
-    Fraction or float
-        The least e such that some mechanism has an accuracy of at least 1 - e while the property is guessed
-        with at most the best guess before plus e.
-
-    Notes
-    -----
-    (1 - V)/2 for a best guess V; reached by a mechanism that tells the property half of the time.
-
-    Cost: O(values).
-
-    References
-    ----------
-    Fernandes, Thm 5.1.
-
-    Examples
-    --------
-    >>> no_free_lunch(["1/2", "1/4", "1/4"])
-    Fraction(1, 4)
-    """
-    if not isinstance(prior, str) and hasattr(prior, "__len__"):
-        belief = as_prior(prior, len(prior))
-    else:
-        belief = np.array([_guess(prior)], dtype=object)
-    return (1 - max(belief.tolist())) / 2
-
-
-def _guess(given: Any) -> Any:
-    """A best guess: one probability, a fraction where it is exact."""
-    exact = is_exact(given) and not isinstance(given, bool)
-    try:
-        value: Any = as_fraction(given) if exact else probability("prior", given, PriorError)
-    except ValueError:
-        raise PriorError(
-            f"prior is {brief(given)}; give probabilities that sum to 1, or the best guess among them"
-        ) from None
-    probability("prior", float(value), PriorError)
-    return value
-
-
-def lunch_counterexample(channel: Channel, prior: Any = None) -> NoFreeLunchProof:
-    """How much a mechanism on a property that is both secret and useful compromises, and the least possible.
-
-    Parameters
-    ----------
-    channel : on the values of the property
-    prior : their probabilities; uniform by default
-
-    Returns
-    -------
-    NoFreeLunchProof
-        A proof that no e below `compromise` bounds both what is missing from the accuracy and what is
-        guessed more.
-
-    Notes
-    -----
-    Cost: O(values·outputs) fractions.
-
-    References
-    ----------
-    Fernandes, Thm 5.1.
-
-    Examples
-    --------
-    >>> import sievert as sv
-    >>> found = lunch_counterexample(sv.Channel([["3/4", "1/4"], ["1/4", "3/4"]]))
-    >>> found.compromise, found.least
-    (Fraction(1, 4), Fraction(1, 4))
-    """
-    channel = as_channel(channel).finite()
-    belief = exact_rows(as_prior(prior, channel)[None, :])[0]
-    return NoFreeLunchProof(_normalised(channel), np.asarray(belief / belief.sum()))
-
-
-def inference_counterexample(channel: Channel) -> InferenceCounterexample:
-    """A correlation under which a mechanism on uses is worse against inference than one that says nothing.
-
-    Parameters
-    ----------
-    channel : on the uses, two of them at least; not one that says nothing itself
-
-    Returns
-    -------
-    InferenceCounterexample
-        A proof: two uses, and how often a secret that goes with them is guessed.
-
-    Notes
-    -----
-    Of the two rows that differ most in total variation, each goes with one value of the secret. So no
-    mechanism that says anything is optimal against inference for every correlation; a secret of one value has
-    nothing to infer.
-
-    Cost: O(uses²·outputs).
-
-    References
-    ----------
-    Fernandes, Thm 5.2.
-
-    Examples
-    --------
-    >>> import sievert as sv
-    >>> inference_counterexample(sv.Channel([["3/4", "1/4"], ["1/4", "3/4"]])).guess
-    Fraction(3, 4)
-    """
-    channel = as_channel(channel).finite()
-    table = _normalised(channel)
-    if len(table) < 2:
-        raise ChannelError("the channel has one input; a counter-example needs two uses, |U| ≥ 2")
-    i, j, apart = _extreme_pair(table, largest=True)
-    if apart == 0:
-        raise ChannelError(
-            "the channel says nothing: all its rows are equal, so it is optimal against inference (Thm 5.2 "
-            "is about "
-            "the others)"
-        )
-    return InferenceCounterexample(table, (i, j))
-
-
-def accuracy_counterexample(
-    channel: Channel, eps: float | None = None, *, metric: Metric | None = None, alpha: object = None
-) -> AccuracyCounterexample:
-    """Another mechanism, as private, that tells a use better than a mechanism on secrets does.
-
-    Parameters
-    ----------
-    channel : on the secrets, three of them at least; ε-private
-    eps : its level in nats
-    metric : on the secrets; only one with a common distance, which is the default
-    alpha : e^-eps instead of `eps`
-
-    Returns
-    -------
-    AccuracyCounterexample
-        A proof: the pair of secrets that go with the two uses, and how often the other mechanism tells right.
-
-    Notes
-    -----
-    Two rows of an ε-private channel are at most tanh(ε/2) apart in total variation, and no three rows are all
-    so far apart; the other mechanism spends everything on the nearest pair. For two secrets randomised
-    response is optimal, for a metric in which some secrets are infinitely far apart the theorem fails, and
-    both are refused.
-
-    Cost: O(secrets²·outputs).
-
-    References
-    ----------
-    Fernandes, Thm 5.3.
-
-    Examples
-    --------
-    >>> import sievert as sv
-    >>> found = accuracy_counterexample(sv.mechanisms.randomised_response(3, alpha="1/2"), alpha="1/2")
-    >>> found.own, found.truth
-    (Fraction(5, 8), Fraction(2, 3))
-    """
-    channel = as_channel(channel).finite()
-    level = privacy(eps, alpha)
-    table = _normalised(channel)
-    if len(table) < 3:
-        raise ChannelError(
-            f"the channel has {len(table)} inputs; with two secrets randomised response is optimal for "
-            "accuracy, so the "
-            "theorem needs |S| ≥ 3"
-        )
-    length = _common_distance(metric, channel)
-    if not 0 < level.eps < math.inf:
-        raise MechanismError(f"eps is {level.eps:g}; the theorem needs 0 < ε < ∞")
-    i, j, _ = _extreme_pair(table, largest=False)
-    promise = _promise(level, length)
-    # The proof compares with both: 1/e^ε and e^-ε are rounded apart where ε is large.
-    ratio = promise[1] if promise[1] is not None else max(1 / exp_below(promise[0]), exp_above(-promise[0]))
-    proof = AccuracyCounterexample(table, *promise, (i, j), 1 / (1 + ratio))
-    result = proof.verify()
-    if not result.holds:
-        raise MechanismError(
-            f"channel: {result.statement}; eps is {brief(level.eps)}, give the ε that it keeps"
-        )
-    return proof
-
-
-def _common_distance(metric: Metric | None, channel: Channel) -> float:
-    """The distance between any two secrets; 1 without a metric."""
-    if metric is None:
-        return 1.0
-    given = metric_of(metric).restricted(channel.inputs)
-    length = given.uniform_distance
-    if length is not None and 0 < length < math.inf:
-        return length
-    if np.isinf(given.matrix).any():
-        raise MechanismError(
-            "metric has secrets that are infinitely far apart, where some mechanism is optimal for accuracy; "
-            "the theorem needs a connected metric"
-        )
-    raise MechanismError(
-        "metric has different distances; the counter-example is built for secrets at one distance > 0, "
-        "give such a metric, or restrict the channel to secrets that have one"
-    )
-
-
-def _promise(level: Any, length: float) -> tuple[Any, Any]:
-    """(ε, None) or (None, e^-ε), with the distance counted in."""
-    if level.alpha is not None and float(length).is_integer():
-        return None, level.alpha ** int(length)
-    # Rows of floats keep a logarithm up to rounding.
-    return (level.exact_eps or read_eps(level.eps)) * Fraction(length) * (1 + ROUNDING) + ENTRIES, None
-
-
-def _extreme_pair(table: AnyArray, largest: bool) -> tuple[int, int, Fraction]:
-    """The two rows that are furthest apart, or nearest, in total variation."""
-    best: tuple[int, int, Fraction] | None = None
-    for i in range(len(table)):
-        for j in range(i + 1, len(table)):
-            apart = sum((abs(a - b) for a, b in zip(table[i], table[j], strict=True)), Fraction(0)) / 2
-            if best is None or (apart > best[2] if largest else apart < best[2]):
-                best = (i, j, apart)
-    assert best is not None
-    return best

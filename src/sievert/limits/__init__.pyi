@@ -15,6 +15,7 @@ from ._explain import explain_claim as explain_claim
 from ._explain import odds_growth as odds_growth
 from ._grids import grid_of as grid_of
 from ._guesses import MEETS as MEETS
+from ._policy_guesses import allowed_guess as allowed_guess
 from ._policy_guesses import policy_guess as policy_guess
 from ._worst import WorstLeakage as WorstLeakage
 from ._worst import worst_leakage as worst_leakage

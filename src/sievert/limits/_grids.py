@@ -41,11 +41,6 @@ class GridBounds:
     packing: float
     reached: float
 
-    @property
-    def upper(self) -> float:
-        """The least bound."""
-        return self.packing
-
 
 @dataclass(frozen=True)
 class Grid:
@@ -111,7 +106,7 @@ class Grid:
     def guess(self, eps: Fraction, prior: FloatArray) -> tuple[float, float]:
         """Ends of the best guess for a prior over the cells: planar noise is at least as good as none."""
         found, before = self.bounds(eps), float(prior.max())
-        upper = min(1.0, before * Bound(found.upper).factor)
+        upper = min(1.0, before * Bound(found.packing).factor)
         level = float(eps) * self.step
         given = prior.reshape(self.rows, self.columns)
         # ε adds up: no belief in x exceeds π_x / Σ_u π_u·e^(-ε·d(x,u)).

@@ -14,7 +14,7 @@ from sievert.limits._composition import revealed
 from sievert.limits._ends import Ends, guess_proof, likeliest, pure_guess, worst_ends
 from sievert.limits._replacement import ReplacementClaim
 from sievert.limits.promises import ApproximateClaim, Claim, GaussianClaim
-from sievert.numerics import log_binomial, mills_drop, read_eps
+from sievert.numerics import gauss_legendre, log_binomial, mills_drop, read_eps
 from sievert.proofs import ComposedGuessProof, Proof, RepeatedGuessProof, composed_delta_above
 
 __all__ = [
@@ -207,7 +207,12 @@ def _switches(claim: Claim, prior: FloatArray | None) -> FloatArray:
 
 def _bounds_at(claim: Claim, levels: FloatArray, values: int, prior: FloatArray | None) -> FloatArray:
     lost = np.clip(claim.delta(levels), 0.0, 1.0)
-    pure = np.array([pure_guess(float(level), values, prior)[0] for level in levels])
+    decay = np.exp(-levels)
+    if prior is None:
+        pure = 1 / (1 + (values - 1) * decay)
+    else:
+        shares, others = likeliest(prior), np.arange(len(prior))
+        pure = np.array([min(1.0, float((shares / (1 + others * q)).max())) for q in decay.tolist()])
     return np.asarray(lost + (1 - lost) * pure, dtype=np.float64)
 
 
@@ -356,7 +361,7 @@ def _distinct(values: int, prior: FloatArray | None) -> tuple[FloatArray, FloatA
 
 def _quadrature(low: float, high: float) -> tuple[FloatArray, FloatArray]:
     """Gauss and Legendre's rule on pieces of one deviation."""
-    inner, shares = np.polynomial.legendre.leggauss(NODES)
+    inner, shares = gauss_legendre(NODES)
     edges = np.linspace(low, high, math.ceil(high - low) + 1)
     half = np.diff(edges)[:, None] / 2
     nodes = edges[:-1, None] + half * (inner + 1)
@@ -406,7 +411,7 @@ def _wins(others: int, draws: int, count: int) -> float:
     # P(Poisson(draws) = draws), what is conditioned on.
     whole = math.exp(draws * math.log(draws) - draws - math.lgamma(draws + 1))
     most_ties = min(others, draws // count)
-    nodes, shares = np.polynomial.legendre.leggauss(most_ties // 2 + 1)
+    nodes, shares = gauss_legendre(most_ties // 2 + 1)
     total = 0.0
     for u, share in zip((nodes + 1) / 2, shares / 2, strict=True):
         series = np.where(grid < count, weights, np.where(grid == count, u * weights, 0.0))

@@ -25,7 +25,7 @@ from sievert.limits._restricted import individual_groups, worst_about
 from sievert.limits._space import LARGEST_DENSE, Space
 from sievert.limits._targets import Target, is_complete, power, values_of
 from sievert.limits._worst import WorstLeakage, worst_leakage
-from sievert.limits.promises import ApproximateClaim, Claim
+from sievert.limits.promises import LARGEST_RELEASES, ApproximateClaim, Claim
 from sievert.numerics import brief, log2_bounds, read_eps
 from sievert.policies import Policy
 from sievert.programs import Unsolved
@@ -36,6 +36,7 @@ from sievert.spaces import Graph, Metric
 __all__ = [
     "BallGuess",
     "DatabaseBits",
+    "allowed_guess",
     "ball_guess",
     "database_bits",
     "policy_guess",
@@ -63,6 +64,26 @@ class DatabaseBits(Result):
         if self.lower is not None and self.upper - self.lower <= MEETS:
             return f"at most {self.upper:.6g} bits about the whole database, and some mechanism leaks that"
         return f"at most {self.upper:.6g} bits about the whole database"
+
+
+def allowed_guess(
+    policy: Policy, eps: float, releases: int, belief: FloatArray | None, before: float
+) -> float:
+    """What any mechanism with this ε allows in so many releases; 1 where that is not known.
+
+    `belief` is about one record (None: uniform), `before` the guess without a release.
+    """
+    if policy.constrained or math.isinf(eps):
+        return 1.0
+    try:
+        # Of more releases than are composed one by one the ε is added up.
+        claim = ApproximateClaim(eps, 0.0, releases)
+        if releases > LARGEST_RELEASES:
+            claim = ApproximateClaim(eps * releases)
+        found, blind = policy_guess(claim, policy, belief)
+    except (PolicyError, TooLargeError):
+        return 1.0
+    return found.upper if math.isclose(blind, before, rel_tol=1e-9) else 1.0
 
 
 def policy_guess(claim: Claim, target: Target, prior: FloatArray | None) -> tuple[Guess, float]:

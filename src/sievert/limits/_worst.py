@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 
 from sievert.channels import Channel
 from sievert.errors import PolicyError
-from sievert.limits._grids import Grid, grid_of
+from sievert.limits._grids import Grid, GridBounds, grid_of
 from sievert.limits._methods import LARGEST_CHANNEL, SMALL, Rung, climb, covering, radius_cover
+from sievert.limits._rows import Closed, closed_bounds
 from sievert.limits._space import LARGEST_DENSE, Piece, Space, log_capacity, space_of
 from sievert.limits._targets import Target
 from sievert.limits.bounds import Bound, blowfish_bound, complete_capacity
@@ -175,6 +176,8 @@ the packing bound is attained)
         return _complete(target.size, exact_eps * apart, 1 if individual else records)
     if (grid := grid_of(target)) is not None:
         return _on_grid(grid, exact_eps, 1 if individual else records)
+    if target.size > LARGEST_DENSE and (closed := closed_bounds(target, exact_eps)) is not None:
+        return _by_form(closed, exact_eps, 1 if individual else records)
     if isinstance(policy_or_metric, Policy) and target.size > LARGEST_DENSE:
         space = replace(space_of(target), symmetries=_record_symmetries(policy_or_metric))
         return worst_of_space(space, exact_eps, 1 if individual else records)
@@ -278,17 +281,35 @@ def _complete(size: int, eps: Fraction, records: int) -> WorstLeakage:
 def _on_grid(grid: Grid, eps: Fraction, records: int) -> WorstLeakage:
     """Very many cells of a map: bounds by sums over the grid, and planar geometric noise from below."""
     found = grid.bounds(eps)
-    lower, upper = Bound(records * found.reached), Bound(records * found.upper)
+    return _of_forms(
+        found,
+        "a map: the least bound by sums over its cells; planar geometric noise from below",
+        "the exact program would need a list of all distances",
+        eps,
+        records,
+    )
+
+
+def _by_form(found: Closed, eps: Fraction, records: int) -> WorstLeakage:
+    """Very many values in a row, or beside a missing one."""
+    return _of_forms(found, found.method, "the exact program would need a list of all pairs", eps, records)
+
+
+def _of_forms(
+    found: GridBounds | Closed, method: str, reason: str, eps: Fraction, records: int
+) -> WorstLeakage:
+    """The bounds of closed forms for so many records, whose capacities multiply."""
+    lower, upper = Bound(records * found.reached), Bound(records * found.packing)
     meets = upper.bits - lower.bits <= MEETS * min(1.0, upper.bits)
     return WorstLeakage(
         diameter=Bound(records * found.diameter),
         radius=Bound(records * found.radius),
-        packing=Bound(records * found.packing),
+        packing=upper,
         lower=lower,
         upper=upper,
         exact=upper if meets else None,
-        method="a map: the least bound by sums over its cells; planar geometric noise from below",
-        reason=None if meets else "the exact program would need a list of all distances",
+        method=method,
+        reason=None if meets else reason,
         mechanism=None,
         certificate=None,
         eps=float(eps),

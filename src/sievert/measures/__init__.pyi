@@ -18,6 +18,8 @@ from ._kinds import Gain as Gain
 from ._kinds import Loss as Loss
 from ._kinds import WithinGain as WithinGain
 from ._line_envelope import envelope_mass as envelope_mass
+from ._line_envelope import top_mass as top_mass
+from ._loss_algebra import undominated as undominated
 from ._loss_classes import LossClass as LossClass
 from ._loss_classes import single_crossing_order as single_crossing_order
 from ._noise_capacity import noise_capacity as noise_capacity
@@ -30,5 +32,6 @@ from ._vulnerability import Vulnerability as Vulnerability
 from ._vulnerability import leakage as leakage
 from ._vulnerability import posterior_vulnerability as posterior_vulnerability
 from ._vulnerability import vulnerability as vulnerability
+from ._windows import Nearness as Nearness
 from ._windows import Windows as Windows
 from .gains import Guess as Guess

@@ -48,9 +48,9 @@ def _of_sum(noise: SumNoise, policy: Policy, absence: bool = False) -> Capacity:
     most = 1 + (high - low) * centre
     if policy.constrained:
         return _bounded(math.log(most), 0.0)
-    amounts = np.unique(noise.statistic.amount)
-    if absence or policy.absent is not None:
-        amounts = np.unique(np.append(amounts, 0))
+    amounts = noise.statistic.distinct
+    if (absence or policy.absent is not None) and not (amounts == 0).any():
+        amounts = np.sort(np.append(amounts, 0))
     if len(amounts) == 1 or (np.diff(amounts) == 1).all():
         return _closed(math.log1p((high - low) * centre))
     found = sumset(amounts, policy.records)

@@ -22,6 +22,7 @@ from sievert.channels import LARGEST_DENSE, Channel, Epsilon, ProductChannel, ep
 from sievert.channels.priors import as_prior
 from sievert.errors import ChannelError, PolicyError, PriorError, TooLargeError
 from sievert.measures._columns import float_prior
+from sievert.measures._fading import faded
 from sievert.measures._vulnerability import leakage
 from sievert.numerics import brief, in_bits, non_negative
 from sievert.policies import Answers, Policy, Query, policy_or_answers_of, query_of
@@ -109,7 +110,8 @@ def record_leakage(
     e^(-ε·d(v, u)) at the worst v, which under a uniform prior on v values at distance 1 is e^ε/(v - 1 +
     e^ε). With public knowledge the situation that teaches most is reported.
 
-    Cost: O(situations·values·outputs) where it is exact, O(values²) otherwise.
+    Cost: O(situations·values·outputs) where it is exact; otherwise O(values·log values) on complete, line,
+    threshold and add/remove policies, O(values²) on others.
 
     Examples
     --------
@@ -302,22 +304,9 @@ def _bound(eps: float, policy: Policy, prior: object) -> RecordLeakage:
         )
     weights = float_prior(prior, policy.values)
     before = float(weights.max())
-    metric = policy.record_metric
-    if metric.uniform_distance is not None:
-        others = _faded(eps, np.array([metric.uniform_distance]))[0]
-        missing = others * (1 - weights)
-    else:
-        missing = _faded(eps, metric.matrix) @ weights
+    missing, kept = faded(policy.secrets, eps, weights)
     possible = weights > 0
-    weights, missing = weights[possible], np.minimum(missing[possible], 1.0)
-    spread = np.maximum(1 - missing, weights)
-    # π_v/(1 - m_v) - max π, without taking the difference of two beliefs.
-    gained = max(0.0, float((((weights - before) + before * missing) / spread).max()))
+    weights, missing, kept = weights[possible], missing[possible], kept[possible]
+    # π_v/k_v - max π, without taking the difference of two beliefs: k_v = 1 - m_v.
+    gained = max(0.0, float((((weights - before) + before * missing) / kept).max()))
     return RecordLeakage.at_most(before, min(1.0, before + gained), math.log1p(gained / before) / math.log(2))
-
-
-def _faded(eps: float, distances: FloatArray) -> FloatArray:
-    """1 - e^(-ε·d) with 0·∞ = 0 for a distance of 0, and 1 across infinite distances even at ε = 0."""
-    with np.errstate(invalid="ignore"):
-        exponents = np.where(distances == 0, 0.0, eps * distances)
-    return -np.expm1(-np.where(np.isinf(distances), np.inf, exponents))

@@ -1,4 +1,4 @@
-"""Guesses on a line that may be off by a radius: each gains on a window of secrets, so no table is needed."""
+"""Guesses on a line, without a table: within a radius, a window of secrets; by closeness, a median."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sievert.arrays import FloatArray, IntArray
 from sievert.measures._adversary import BLOCK_ENTRIES, Adversary, Columns, require_table, sole_largest
 from sievert.spaces import Labels
 
-__all__ = ["Windows"]
+__all__ = ["Nearness", "Windows"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -107,3 +107,78 @@ def _reached(places: FloatArray, radius: float) -> IntArray:
     while (less := places - places[starts] > radius).any():
         starts = starts + less
     return starts
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Nearness(Adversary):
+    """Guess a point of a line near the secret: 1 less the distance, as a share of the largest.
+
+    Attributes
+    ----------
+    secrets : the points, which are also the guesses
+    positions : where they lie
+    """
+
+    secrets: Labels
+    positions: FloatArray
+    name: str
+    names_actions: ClassVar[bool] = True
+
+    def bounds(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
+    @property
+    def actions(self) -> Labels:
+        """The guesses."""
+        return self.secrets
+
+    @cached_property
+    def order(self) -> IntArray:
+        """The secrets from left to right."""
+        return np.argsort(self.positions, kind="stable")
+
+    @property
+    def diameter(self) -> float:
+        """The largest distance; 1 where all are at one place."""
+        return float(np.ptp(self.positions)) or 1.0
+
+    @property
+    def matrix(self) -> NDArray[Any]:
+        require_table(self.size, self.size)
+        return np.asarray(1 - np.abs(self.positions[:, None] - self.positions) / self.diameter)
+
+    def sole_best(self, belief: FloatArray) -> Hashable:
+        ranked = belief[self.order]
+        below = np.cumsum(ranked)
+        # Between two medians all guesses are equally good.
+        places = np.flatnonzero((below >= below[-1] / 2) & (below - ranked <= below[-1] / 2))
+        used = self.positions[self.order][places]
+        return self.secrets[int(self.order[places[0]])] if np.ptp(used) == 0 and len(used) == 1 else None
+
+    def values(self, joint: Columns) -> NDArray[Any]:
+        return np.concatenate([self._near(part) for part in self._parts(joint)])
+
+    def _near(self, part: Columns) -> NDArray[Any]:
+        """The mean distance to a median is ∫ min(belief below, belief above)."""
+        sums = np.cumsum(part, axis=0)
+        other = np.cumsum(part[::-1], axis=0)[::-1]
+        apart = np.diff(self.positions[self.order]) / self.diameter
+        return np.asarray(sums[-1] - apart @ np.minimum(sums[:-1], other[1:]))
+
+    def best(self, joint: Columns) -> list[Hashable]:
+        chosen: list[Hashable] = []
+        for part in self._parts(joint):
+            sums = np.cumsum(part, axis=0)
+            chosen += [self.secrets[int(self.order[i])] for i in (sums >= sums[-1] / 2).argmax(axis=0)]
+        return chosen
+
+    def _parts(self, joint: Columns) -> list[Columns]:
+        """Some columns at a time, from left to right."""
+        step = max(1, BLOCK_ENTRIES // self.size)
+        return [joint[self.order, start : start + step] for start in range(0, joint.shape[1], step)]
+
+    def _reordered(self, labels: Labels, order: list[int] | None) -> Self:
+        positions = self.positions if order is None else self.positions[order]
+        other = self._with(secrets=labels, positions=positions)
+        other.__dict__.pop("order", None)
+        return other

@@ -20,12 +20,16 @@ from ._checks import taken as taken
 from ._checks import whole as whole
 from ._compiled import COMPILED as COMPILED
 from ._compiled import compiled as compiled
+from ._device import Device as Device
+from ._device import device as device
+from ._device import on_device as on_device
 from ._exact import UNIT as UNIT
 from ._exact import as_fraction as as_fraction
 from ._exact import decimal as decimal
 from ._exact import exact_matmul as exact_matmul
 from ._exact import exact_rank as exact_rank
 from ._exact import exact_solve as exact_solve
+from ._exact import exact_sum as exact_sum
 from ._exact import exp_above as exp_above
 from ._exact import exp_below as exp_below
 from ._exact import exp_enclosure as exp_enclosure
@@ -47,8 +51,10 @@ from ._logs import log_fraction as log_fraction
 from ._logs import log_matmul as log_matmul
 from ._logs import log_means as log_means
 from ._logs import log_of as log_of
+from ._logs import log_ratio as log_ratio
 from ._logs import log_sum as log_sum
 from ._logs import mean_gap as mean_gap
+from ._mills import gauss_legendre as gauss_legendre
 from ._mills import mills_drop as mills_drop
 from ._progress import advance as advance
 from ._progress import listening as listening

@@ -170,17 +170,20 @@ def taken(argument: str, given: Any, error: type[SievertError], noun: str) -> li
     >>> taken("values", (n for n in range(3)), SievertError, "values")
     [0, 1, 2]
     """
-    refused = f"{argument} is {brief(given)}; give a list of {noun}"
+
+    def refused(more: str = "") -> SievertError:
+        return error(f"{argument} is {brief(given)}; give a list of {noun}{more}")
+
     if not isinstance(given, Iterable):
-        raise error(refused)
+        raise refused()
     if holds_masked(given):
-        raise error(f"{refused}, none of them masked")
+        raise refused(", none of them masked")
     if isinstance(given, Sized):
         try:
             count = count_of(given)
         except TypeError:
             # Arrays of no dimensions and sparse matrices only look as if they had one.
-            raise error(refused) from None
+            raise refused() from None
         require_size(count, LARGEST_LIST, f"the {noun} of {argument}", "take fewer")
         return list(given)
     items = list(islice(given, MOST_TAKEN + 1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
@@ -26,6 +26,7 @@ __all__ = [
     "exact_matmul",
     "exact_rank",
     "exact_solve",
+    "exact_sum",
     "exp_above",
     "exp_below",
     "exp_enclosure",
@@ -129,6 +130,16 @@ def exact_matmul(left: ObjectArray, right: ObjectArray) -> ObjectArray:
 def exact_solve(matrix: ObjectArray, right: ObjectArray) -> ObjectArray:
     """Solution of a square system over the rationals; ZeroDivisionError when it is singular."""
     return _from_flint(_to_flint(matrix).solve(_to_flint(right)))
+
+
+def exact_sum(values: Sequence[Fraction]) -> Fraction:
+    """Sum of fractions, over one common denominator.
+
+    >>> exact_sum([Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)])
+    Fraction(1, 1)
+    """
+    scale = math.lcm(*{value.denominator for value in values})
+    return Fraction(sum(value.numerator * (scale // value.denominator) for value in values), scale)
 
 
 def exact_rank(matrix: ObjectArray) -> int:

@@ -19,6 +19,7 @@ __all__ = [
     "log_matmul",
     "log_means",
     "log_of",
+    "log_ratio",
     "log_sum",
     "mean_gap",
 ]
@@ -94,16 +95,25 @@ def log_fraction(value: Fraction) -> float:
     >>> log_fraction(Fraction(1, 2**2000)) / math.log(2)
     -2000.0
     """
-    if value == 0:
+    return log_ratio(value.numerator, value.denominator)
+
+
+def log_ratio(above: int, below: int) -> float:
+    """ln above/below of integers, above ≥ 0 and below > 0, as `log_fraction` without reducing them.
+
+    >>> log_ratio(3 * 10**400, 10**400) == math.log(3)
+    True
+    """
+    if above == 0:
         return -math.inf
-    if Fraction(1, 2) < value < 2:
-        return math.log1p(float(value - 1))
-    # value = 2^shift · rest with rest between 1/2 and 2, so that rest never overflows.
-    shift = value.numerator.bit_length() - value.denominator.bit_length()
+    if above < 2 * below and below < 2 * above:
+        return math.log1p((above - below) / below)
+    # The ratio is 2^shift · rest with rest between 1/2 and 2, so that rest never overflows.
+    shift = above.bit_length() - below.bit_length()
     if abs(shift) < 1000:
-        return math.log(float(value))
-    rest = value / Fraction(2) ** shift
-    return math.log(float(rest)) + shift * math.log(2)
+        return math.log(above / below)
+    rest = above / (below << shift) if shift > 0 else (above << -shift) / below
+    return math.log(rest) + shift * math.log(2)
 
 
 def log_sum(log_values: FloatArray, axis: int) -> FloatArray:

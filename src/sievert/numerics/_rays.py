@@ -99,8 +99,7 @@ class _Step:
             count += len(joined)
             if count > most:
                 raise TooLargeError(
-                    f"the search for extreme rays meets more than {most:,} on the way; take fewer inputs, or "
-                    "a limit",
+                    f"the search for extreme rays meets more than {most:,} on the way; take fewer inputs",
                     size=count,
                 )
             up, down = self.value[first][:, None], -self.value[second][:, None]

@@ -68,11 +68,13 @@ def claim_in_words(eps: Fraction, delta: Fraction) -> str:
 def amount(value: float, digits: int = 4) -> str:
     """A number with few digits, its thousands set apart; what is very large as a power of ten.
 
-    >>> amount(0.78941), amount(28284.27), amount(1028712.0, 3), amount(6.5e15)
-    ('0.7894', '28,280', '1,030,000', '6.5e+15')
+    >>> amount(0.78941), amount(6468.2, 3), amount(28284.27), amount(1028712.0, 3), amount(6.5e15)
+    ('0.7894', '6470', '28,280', '1,030,000', '6.5e+15')
     """
     shown = f"{value:.{digits}g}"
-    return f"{float(shown):,.0f}" if LARGE <= abs(value) < LARGEST else shown
+    if LARGE <= abs(value) < LARGEST:
+        return f"{float(shown):,.0f}"
+    return f"{float(shown):.0f}" if "e+" in shown and abs(value) < LARGE else shown
 
 
 def in_bits(value: float, digits: int = 4) -> str:

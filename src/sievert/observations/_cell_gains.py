@@ -1,8 +1,9 @@
 """Gains about one record behind a histogram: every class of values has a likelihood ratio of its own.
 
 The ratios ρ_c are independent, and an action is worth Σ_c w_c·ρ_c. Tries add up the largest; blocks of a
-partition are independent sums; of two actions only the difference counts; few cells are listed. What is left
-is enclosed: by the best single cell, by as many tries as an action has cells, by the capacity.
+partition are independent sums; windows of neighbouring cells are followed from left to right; of two actions
+only the difference counts; few cells are listed. What is left is enclosed: by the best single cell, by as
+many tries as an action has cells, by the capacity.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from functools import singledispatch
 
 import numpy as np
 
-from sievert.arrays import FloatArray
-from sievert.measures import Adversary, Identity, MatrixAdversary, Tries
+from sievert.arrays import FloatArray, IntArray
+from sievert.measures import Adversary, Identity, MatrixAdversary, Tries, Windows
+from sievert.observations._cell_windows import largest_window
 from sievert.observations._gain_bounds import (
     BY_CAPACITY,
     BY_CLASS,
@@ -23,7 +25,8 @@ from sievert.observations._gain_bounds import (
     told,
     worth,
 )
-from sievert.observations._largest import Enclosed, Weights, largest, top
+from sievert.observations._largest import LARGEST_LOG, Enclosed, Weights, largest, top, top_of_kinds
+from sievert.observations._line_chains import equal_windows, longest_windows, runs_of_ones
 from sievert.observations._ratios import Ratios
 from sievert.observations._sums_of_ratios import SumLaw, expected_excess, expected_maximum, weighted_sum
 
@@ -33,11 +36,10 @@ RATIOS = "exact: by the likelihood ratios of independent cells"
 ROUNDED = "enclosed: beliefs rounded together and apart"
 SUMS = "enclosed: sums of likelihood ratios rounded in convex order"
 LISTED = "exact: every combination of ratios"
+FOLLOWED = "enclosed: windows followed from cell to cell, ratios rounded in convex order"
 SINGLE = "bound: as many tries as an action has cells"
 # Entries of the list of all combinations of ratios.
 LARGEST_LIST = 4_000_000
-# Ratios beyond e^this are not added up.
-LARGEST_LOG = 600.0
 
 
 @singledispatch
@@ -81,11 +83,58 @@ def _tries(adversary: Tries, classes: Classes, ratios: Ratios) -> Found:
                 sum(s * part.upper for s, part in zip(share, parts, strict=True)),
             )
         )
-    listed = _listed(adversary, classes, ratios)
-    if listed is not None:
-        return Found.exactly(listed, LISTED)
+    kinds, still = _kinds(classes)
+    several = top_of_kinds(ratios, kinds, tries, still)
+    if several is not None:
+        return Found.exactly(several, RATIOS)
     before, lower = worth(adversary, classes.belief), _guess(classes, ratios).lower
     found = Found(Enclosed(max(before, lower), told(adversary, classes)), BY_CLASS)
+    return found.least(before * _capacity(classes, ratios), BY_CAPACITY)
+
+
+def _kinds(classes: Classes) -> tuple[list[tuple[FloatArray, int]], FloatArray]:
+    """Beliefs of the values of each cell, falling, with the number of cells alike; and those in no cell."""
+    order = np.lexsort((-classes.belief, classes.place))
+    order = order[classes.belief[order] > 0]
+    starts = np.flatnonzero(np.diff(classes.place[order], prepend=-1))
+    counts: dict[bytes, list[FloatArray]] = {}
+    other = np.zeros(0)
+    for cell, beliefs in zip(
+        classes.place[order[starts]], np.split(classes.belief[order], starts[1:]), strict=True
+    ):
+        if classes.amount[cell] == 0:
+            other = beliefs
+        else:
+            counts.setdefault(beliefs.tobytes(), []).append(beliefs)
+    return [(alike[0], len(alike)) for alike in counts.values()], other
+
+
+@gained_by_cells.register
+def _windows(adversary: Windows, classes: Classes, ratios: Ratios) -> Found:
+    """Values in cells of their own, all of them possible, are followed from left to right."""
+    beliefs = classes.belief[adversary.order]
+    alone = len(classes.cell) == len(beliefs) and (classes.amount != 0).all()
+    before, limit = worth(adversary, classes.belief), told(adversary, classes)
+    ends = longest_windows(*adversary.ends)
+    found = _followed(beliefs, *ends, ratios) if alone and (beliefs > 0).all() else None
+    most = int((adversary.ends[1] - adversary.ends[0]).max())
+    return _between(
+        found or _of_cells(classes.likeliest, most, classes, ratios), before, limit, classes, ratios
+    )
+
+
+def _followed(beliefs: FloatArray, starts: IntArray, stops: IntArray, ratios: Ratios) -> Found | None:
+    """The largest window of cells; None where windows differ, or it is not known."""
+    width = equal_windows(starts, stops)
+    found = None if width is None else largest_window(ratios, beliefs, width)
+    return None if found is None else _named(found, FOLLOWED)
+
+
+def _between(found: Found, before: float, limit: float, classes: Classes, ratios: Ratios) -> Found:
+    """No less than before, no more than somebody gains who is told, or than the capacity allows."""
+    found = found.least(limit, BY_CLASS)
+    lower, upper = (min(max(end, before), limit) for end in (found.bounds.lower, found.bounds.upper))
+    found = Found(Enclosed(lower, upper), found.method)
     return found.least(before * _capacity(classes, ratios), BY_CAPACITY)
 
 
@@ -108,21 +157,33 @@ def _of_weights(weights: FloatArray, classes: Classes, ratios: Ratios) -> Found:
     fixed, free = weights[:, ~moved].sum(axis=1), weights[:, moved]
     if len(weights) == 1:
         return Found.exactly(float(weights.sum()), RATIOS)
+    single = _single(weights, classes, ratios)
     finite = float(ratios.trimmed().logs[-1]) < LARGEST_LOG and not ratios.hidden
+    found = None
     if finite and ((free > 0).sum(axis=0) <= 1).all():
         found = _blocks(free, fixed, ratios)
     elif finite and len(weights) == 2:
         found = _difference(free, fixed, ratios)
-    else:
-        listed = _list(free, fixed, ratios)
-        if listed is not None:
-            return Found.exactly(listed, LISTED)
-        found = Found(Enclosed(*_single(weights, classes, ratios)), SINGLE)
+    elif (listed := _list(free, fixed, ratios)) is not None:
+        return Found.exactly(listed, LISTED)
+    elif moved.all() and (ends := _neighbours(free)) is not None:
+        found = _followed(free.max(axis=0), *ends, ratios)
+    if found is None:
+        found = single
+    elif not found.bounds.exact:
+        lower = min(max(found.bounds.lower, single.bounds.lower), found.bounds.upper)
+        found = Found(Enclosed(lower, found.bounds.upper), found.method).least(single.bounds.upper, SINGLE)
     before, limit = float(weights.sum(axis=1).max()), float(weights.max(axis=0).sum())
-    found = found.least(limit, BY_CLASS)
-    lower, upper = (min(max(end, before), limit) for end in (found.bounds.lower, found.bounds.upper))
-    found = Found(Enclosed(lower, upper), found.method)
-    return found.least(before * _capacity(classes, ratios), BY_CAPACITY)
+    return _between(found, before, limit, classes, ratios)
+
+
+def _neighbours(free: FloatArray) -> tuple[IntArray, IntArray] | None:
+    """Starts and stops of actions that gain alike on a run of cells, the longest of them; else None."""
+    top = free.max(axis=0)
+    if not ((free == 0) | (free == top)).all() or not (top > 0).all():
+        return None
+    ends = runs_of_ones((free > 0).astype(np.float64))
+    return None if ends is None else longest_windows(*ends)
 
 
 def _blocks(free: FloatArray, fixed: FloatArray, ratios: Ratios) -> Found:
@@ -148,13 +209,17 @@ def _difference(free: FloatArray, fixed: FloatArray, ratios: Ratios) -> Found:
     return _named(Enclosed(base + found.lower, base + found.upper), SUMS)
 
 
-def _single(weights: FloatArray, classes: Classes, ratios: Ratios) -> tuple[float, float]:
+def _single(weights: FloatArray, classes: Classes, ratios: Ratios) -> Found:
     """The best cell alone, and as many best cells as an action has."""
     best = np.zeros(len(classes.cell))
     best[classes.possible] = weights.max(axis=0)
+    return _of_cells(best, int((weights > 0).sum(axis=1).max()), classes, ratios)
+
+
+def _of_cells(best: FloatArray, most: int, classes: Classes, ratios: Ratios) -> Found:
+    """What one cell of all is worth at most, and so many of them."""
     other, alone = _split(classes, best)
-    most = int((weights > 0).sum(axis=1).max())
-    return largest(ratios, alone, other).lower, top(ratios, alone, most, other).upper
+    return Found(Enclosed(largest(ratios, alone, other).lower, top(ratios, alone, most, other).upper), SINGLE)
 
 
 def _capacity(classes: Classes, ratios: Ratios) -> float:

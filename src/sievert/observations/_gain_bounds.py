@@ -14,10 +14,11 @@ from functools import cached_property, singledispatch
 import numpy as np
 
 from sievert.arrays import FloatArray, IntArray
-from sievert.measures import Adversary, Identity, MatrixAdversary, Tries, Windows
+from sievert.measures import Adversary, Guessing, Identity, MatrixAdversary, Nearness, Shannon, Tries, Windows
 from sievert.numerics import require_size
 from sievert.observations._largest import Enclosed
 from sievert.observations._line_windows import faded_sums
+from sievert.policies import Statistic
 from sievert.results import Result
 
 __all__ = ["Classes", "Found", "RecordGain", "SimulatedGain", "class_weights", "told", "worth"]
@@ -134,16 +135,11 @@ class Classes:
     belief: FloatArray
 
     @staticmethod
-    def of(cell_of: IntArray, amount: IntArray, belief: FloatArray) -> Classes:
+    def of(statistic: Statistic, belief: FloatArray) -> Classes:
         """From what each value adds to which cell."""
-        # A value that adds nothing is in no cell.
-        cells = np.where(amount == 0, -1, cell_of)
-        least, width = int(amount.min()), int(amount.max()) - int(amount.min()) + 1
-        # Amounts stay below 2^53, so that few cells or small amounts make one number of both.
-        small = width * (int(cells.max()) + 2) < 2**62
-        keys = (cells + 1) * width + (amount - least) if small else np.column_stack([cells, amount])
-        _, first, place = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-        return Classes(cells[first], amount[first], place.ravel(), belief)
+        first, place = statistic.alike
+        amount = statistic.amount[first]
+        return Classes(np.where(amount == 0, -1, statistic.cell_of[first]), amount, place, belief)
 
     @cached_property
     def likeliest(self) -> FloatArray:
@@ -224,6 +220,41 @@ def _windows(adversary: Windows, classes: Classes) -> float:
     best = np.zeros(len(classes.cell))
     np.maximum.at(best, place, sums)
     return min(1.0, float(best.sum()))
+
+
+@told.register
+def _nearness(adversary: Nearness, classes: Classes) -> float:
+    """The mean distance to a median of each class, from the belief on either side of every gap in it."""
+    order = np.lexsort((adversary.positions, classes.place))
+    place, belief = classes.place[order], classes.belief[order]
+    below = np.cumsum(belief)
+    starts = np.flatnonzero(np.diff(place, prepend=-1))
+    # Belief up to each value within its class, without a difference where a class has one value.
+    counts = np.diff(np.append(starts, len(place)))
+    inside = below - np.repeat(below[starts] - belief[starts], counts)
+    rest = np.repeat(np.add.reduceat(belief, starts), counts) - inside
+    apart = np.diff(adversary.positions[order], append=0.0)
+    last = np.append(np.diff(place) != 0, True)
+    lost = np.where(last, 0.0, apart * np.maximum(np.minimum(inside, rest), 0.0))
+    return float(classes.belief.sum()) - float(lost.sum()) / adversary.diameter
+
+
+@told.register
+def _shannon(adversary: Shannon, classes: Classes) -> float:
+    """What is left of the uncertainty within each class."""
+    some, total = classes.belief > 0, classes.total[classes.place]
+    share = classes.belief[some] / total[some]
+    return -float(classes.belief[some] @ np.log2(share))
+
+
+@told.register
+def _guessing(adversary: Guessing, classes: Classes) -> float:
+    """The likeliest value of the class first."""
+    order = np.lexsort((-classes.belief, classes.place))
+    starts = np.flatnonzero(np.diff(classes.place[order], prepend=-1))
+    counts = np.diff(np.append(starts, len(order)))
+    rank = np.arange(len(order)) - np.repeat(starts, counts) + 1
+    return float(classes.belief[order] @ rank)
 
 
 @told.register

@@ -19,7 +19,7 @@ from sievert.arrays import BoolArray, FloatArray, IntArray
 from sievert.numerics import require_size
 from sievert.observations._ratios import Ratios
 
-__all__ = ["Enclosed", "Weights", "expected_largest", "expected_top", "largest", "top"]
+__all__ = ["Enclosed", "Weights", "expected_largest", "expected_top", "largest", "top", "top_of_kinds"]
 
 # Pairs of a belief and a ratio that are sorted: a second.
 LARGEST_EVENTS = 4_000_000
@@ -29,6 +29,8 @@ LARGEST_WORK = 40_000_000
 TINY = 1e-280
 # More tries than this are bounded by all belief.
 MOST_TRIES = 100
+# Ratios beyond e^this are not added up.
+LARGEST_LOG = 600.0
 # Relative width below which two ends are one number.
 ROUNDING = 1e-12
 
@@ -243,6 +245,70 @@ def _with_binomial(fewer: FloatArray, log_chance: FloatArray, count: int) -> Flo
         reached = hits * log_chance if hits else np.zeros_like(log_chance)
         result[hits:] = np.logaddexp(result[hits:], fewer[: len(fewer) - hits] + ways + misses + reached)
     return result
+
+
+def top_of_kinds(
+    ratios: Ratios, kinds: list[tuple[FloatArray, int]], tries: int, other: FloatArray
+) -> float | None:
+    """E of the sum of the few largest π_v·ρ_{cell of v}, for cells with several values; None: too much work.
+
+    Parameters
+    ----------
+    ratios : the law of each cell's ρ, independent; nothing is shown for certain
+    kinds : the beliefs of the values of a cell, falling, and how many cells have these
+    tries : how many of the largest
+    other : beliefs in values that are in no cell, whose ratio is 1
+    """
+    law = ratios.trimmed()
+    logs = np.concatenate([np.log(beliefs) for beliefs, _ in kinds])
+    size = len(np.unique(logs)) * len(law.logs) + len(other)
+    doublings = sum(2 * count.bit_length() for _, count in kinds)
+    if ratios.hidden or float(law.logs[-1]) > LARGEST_LOG or size * doublings * tries**2 > LARGEST_WORK:
+        return None
+    levels = np.unique(np.concatenate([np.add.outer(logs, law.logs).ravel(), np.log(other)]))
+    upper = np.append(np.exp(law.log_upper()), 0.0)
+    # P(so many values are above each level), the last entry for all further ones: nothing is subtracted.
+    number = np.zeros((tries + 1, len(levels)))
+    number[0] = 1.0
+    for beliefs, count in kinds:
+        place = [
+            np.searchsorted(law.logs, levels - belief - ROUNDING * (1 + np.abs(levels)))
+            for belief in np.log(beliefs[:tries]).tolist()
+        ]
+        reached = np.stack([np.ones(len(levels)), *(upper[at] for at in place), np.zeros(len(levels))])
+        once = np.zeros_like(number)
+        once[: len(reached) - 1] = np.maximum(reached[:-1] - reached[1:], 0.0)
+        number = _both(number, _power(once, count))
+    for belief in np.log(other).tolist():
+        certain = np.zeros_like(number)
+        certain[1] = levels <= belief + ROUNDING * (1 + abs(belief))
+        certain[0] = 1 - certain[1]
+        number = _both(number, certain)
+    heights = np.exp(levels)
+    return float(np.diff(heights, prepend=0.0) @ (np.arange(tries + 1.0) @ number))
+
+
+def _both(first: FloatArray, second: FloatArray) -> FloatArray:
+    """The law of a sum of two numbers, cut off at the largest."""
+    most = len(first) - 1
+    found = np.zeros_like(first)
+    for i, part in enumerate(second):
+        found[i:] += first[: most + 1 - i] * part
+        found[most] += first[most + 1 - i :].sum(axis=0) * part
+    return found
+
+
+def _power(once: FloatArray, count: int) -> FloatArray:
+    """The law of a sum of so many."""
+    result: FloatArray | None = None
+    while True:
+        if count & 1:
+            result = once if result is None else _both(result, once)
+        count >>= 1
+        if not count:
+            assert result is not None
+            return result
+        once = _both(once, once)
 
 
 def _shift(fewer: FloatArray, at: BoolArray) -> None:

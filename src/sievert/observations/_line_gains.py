@@ -2,20 +2,33 @@
 
 Values lie on a line at the amounts that they add. After one release the outputs are walked: all of them where
 they are few, or every action's belief in one pass of a recursive filter for geometric noise. Two amounts have
-one likelihood ratio, however many releases there are; few amounts are listed by types; others are bounded.
+one likelihood ratio, however many releases there are; few amounts are listed by types; Gaussian noise is told
+by its sum. Others are bounded, by windows of neighbouring values above all (`_line_chains`).
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property, singledispatch
 
 import numpy as np
 
 from sievert.arrays import FloatArray, IntArray
 from sievert.channels import Channel, GeometricLaw, NoiseLaw
-from sievert.measures import Adversary, Identity, MatrixAdversary, Windows, envelope_mass
+from sievert.measures import (
+    Adversary,
+    Guessing,
+    Identity,
+    MatrixAdversary,
+    Nearness,
+    Shannon,
+    Tries,
+    Windows,
+    envelope_mass,
+    top_mass,
+)
 from sievert.observations._gain_bounds import (
     BY_CAPACITY,
     BY_CLASS,
@@ -26,11 +39,27 @@ from sievert.observations._gain_bounds import (
     worth,
 )
 from sievert.observations._largest import Enclosed
+from sievert.observations._line_chains import (
+    best_value,
+    chained,
+    equal_windows,
+    longest_windows,
+    runs_of_ones,
+    told_apart,
+)
+from sievert.observations._line_losses import (
+    Faded,
+    distance_to_median,
+    even_distance,
+    even_guesses,
+    output_entropy,
+)
 from sievert.observations._line_windows import windowed_mass
 from sievert.observations._ratios import ratios_after
+from sievert.observations._summed_noise import law_of_sum
 from sievert.observations._types import TypeTable, types_of
 
-__all__ = ["Line", "gained_on_line"]
+__all__ = ["Line", "gained_on_line", "neighbours_named"]
 
 ENVELOPE = "exact: the upper envelope of the noise at every amount"
 WALKED = "exact: every output"
@@ -38,9 +67,20 @@ PAIR = "exact: by the likelihood ratio of two amounts"
 TYPES = "exact by types"
 GROWTH = "bound: each further release multiplies a gain by at most the capacity"
 REACH = "bound: no belief exceeds what ε allows after all releases"
+CHAIN = "bound: values told from their neighbours, one after the other"
+BY_GUESS = "bound: by the best guess"
+BY_INFORMATION = "bound: each release takes away no more bits than the first"
+MEDIAN = "exact: the median of the belief at every output"
+ENTROPY = "exact: the uncertainty of the output less that of the noise"
+NEAREST = "exact: the values nearest to the output"
+RANKED = "exact: the likeliest values on either side of every output"
 # Numbers that a walk over the outputs looks at, and outputs of a filter.
 LARGEST_WALK = 200_000_000
 LARGEST_FILTER = 50_000_000
+# Values times tries that are ranked.
+LARGEST_RANKING = 50_000_000
+# A sum of noise stays within whole numbers that a float holds.
+LARGEST_AMOUNT = 2**53
 # Outputs and windows that are searched.
 LARGEST_SEARCH = 5_000_000
 BLOCK = 4_000_000
@@ -81,6 +121,26 @@ class Line:
         gaps, belief = np.diff(self.places), self.classes.belief
         alone = len(self.places) == len(belief)
         return alone and bool((gaps == gaps[:1]).all() and np.ptp(belief) <= 1e-15 * belief.max())
+
+    @cached_property
+    def by_amount(self) -> IntArray:
+        """The values that are possible, by what they add."""
+        chosen = np.flatnonzero(self.classes.belief > 0)
+        return np.asarray(chosen[np.argsort(self.classes.amount[self.classes.place[chosen]], kind="stable")])
+
+    @cached_property
+    def is_uniform(self) -> bool:
+        """Whether all values that are possible are equally likely."""
+        belief = self.classes.belief[self.classes.belief > 0]
+        return bool(np.ptp(belief) <= 1e-15 * belief.max())
+
+    def summed(self, releases: int) -> Line | None:
+        """The sum of all releases, where it tells as much as they do."""
+        furthest = int(np.abs(self.places).max())
+        law = law_of_sum(self.law, releases) if furthest * releases < LARGEST_AMOUNT else None
+        if law is None:
+            return None
+        return Line(law, replace(self.classes, amount=self.classes.amount * releases))
 
     @cached_property
     def growth(self) -> float:
@@ -158,13 +218,17 @@ class Line:
 
 def gained_on_line(adversary: Adversary, line: Line, releases: int) -> Found:
     """What the adversary gains after independent releases."""
-    if len(line.places) == 1:
+    if len(line.places) == 1 or line.law.eps_of(Fraction(1)) == 0:
         return Found.exactly(worth(adversary, line.classes.belief), PAIR)
     if releases == 1:
         return _once(adversary, line)
     if len(line.places) == 2:
         return _pair(adversary, line, releases)
-    return _listed(adversary, line, releases) or _bounded(adversary, line, releases)
+    summed = line.summed(releases)
+    found = None if summed is None else _once(adversary, summed)
+    if found is not None and found.bounds.exact:
+        return found
+    return _listed(adversary, line, releases) or _bounded(adversary, line, releases, found)
 
 
 @singledispatch
@@ -191,21 +255,108 @@ def _identity(adversary: Identity, line: Line) -> Found:
 @_once.register
 def _windows(adversary: Windows, line: Line) -> Found:
     """By the windows between those of two outputs, where amounts lie in the order of the values."""
-    classes, law = line.classes, line.law
+    law = line.law
+    amounts, beliefs, starts, stops = _seen_windows(adversary, line)
+    falling = bool((np.diff(amounts) <= 0).all())
+    amounts = -amounts if falling else amounts
+    if not (np.diff(amounts) >= 0).all():
+        return _over_outputs(adversary, line)
+    if line.is_uniform:
+        found = _nearest(law, amounts, *longest_windows(starts, stops))
+        if found is not None:
+            return Found.exactly(float(beliefs[0]) * found, NEAREST)
+    is_short = line.outputs + len(line.classes.belief) <= LARGEST_SEARCH
+    if not (is_short and isinstance(law, GeometricLaw) and law.level.eps > 0):
+        return _over_outputs(adversary, line)
+    return Found.exactly(windowed_mass(law.level.eps, amounts, beliefs, starts, stops), WALKED)
+
+
+def _seen_windows(adversary: Windows, line: Line) -> tuple[IntArray, FloatArray, IntArray, IntArray]:
+    """Amounts and beliefs of the values that are possible, from left to right, and the windows of those."""
+    classes = line.classes
     seen = classes.belief[adversary.order] > 0
     chosen = adversary.order[seen]
-    amounts = classes.amount[classes.place[chosen]]
-    rising, falling = (np.diff(amounts) >= 0).all(), (np.diff(amounts) <= 0).all()
-    is_short = line.outputs + len(classes.belief) <= LARGEST_SEARCH
-    if not (is_short and isinstance(law, GeometricLaw) and law.level.eps > 0 and (rising or falling)):
-        return _over_outputs(adversary, line)
     before = np.append(0, np.cumsum(seen))
     starts, stops = (before[end] for end in adversary.ends)
     useful = starts < stops
-    amounts = amounts if rising else -amounts
-    beliefs = classes.belief[chosen]
-    found = windowed_mass(law.level.eps, amounts, beliefs, starts[useful], stops[useful])
-    return Found.exactly(found, WALKED)
+    return classes.amount[classes.place[chosen]], classes.belief[chosen], starts[useful], stops[useful]
+
+
+def _nearest(law: NoiseLaw, amounts: IntArray, starts: IntArray, stops: IntArray) -> float | None:
+    """Σ_y of the largest window, in units of one value's belief, where each has one value more and one less.
+
+    Of two windows next to each other the one whose own value is nearer to the output is better, and from
+    output to output the better ones move one way: the chain of windows is the maximum itself.
+    """
+    if ((np.diff(starts) != 1) | (np.diff(stops) != 1)).any():
+        return None
+    apart = told_apart(law, amounts[stops[:-1]] - amounts[starts[:-1]])
+    return float(stops[0] - starts[0]) + float(apart.sum())
+
+
+@_once.register
+def _tries(adversary: Tries, line: Line) -> Found:
+    """The nearest values where all are equally likely; else the likeliest on either side of an output."""
+    order, law = line.by_amount, line.law
+    amounts, tries = line.classes.amount[line.classes.place[order]], min(int(adversary.tries), len(order))
+    beliefs = line.classes.belief[order]
+    starts = np.arange(len(order) - tries + 1)
+    if line.is_uniform and (found := _nearest(law, amounts, starts, starts + tries)) is not None:
+        return Found.exactly(float(beliefs[0]) * found, NEAREST)
+    is_short = len(order) * tries <= LARGEST_RANKING
+    if is_short and isinstance(law, GeometricLaw) and law.level.eps > 0:
+        return Found.exactly(top_mass(law, amounts, np.log(beliefs), tries), RANKED)
+    return _over_outputs(adversary, line)
+
+
+def _amounts_alone(line: Line) -> bool:
+    """Whether every value that is possible adds an amount of its own."""
+    return len(line.by_amount) == len(line.places)
+
+
+def _is_plain(line: Line) -> bool:
+    """Whether the values are equally likely and add 0, 1, 2, … but for a shift, and noise is followed."""
+    inside = _amounts_alone(line) and line.is_uniform and bool((np.diff(line.places) == 1).all())
+    return inside and line.outputs <= LARGEST_SEARCH
+
+
+@_once.register
+def _shannon(adversary: Shannon, line: Line) -> Found:
+    if line.outputs > LARGEST_SEARCH:
+        return _over_outputs(adversary, line)
+    told_bits = output_entropy(line.law, line.places, line.classes.total[line.order])
+    return Found.exactly(worth(adversary, line.classes.belief) - told_bits, ENTROPY)
+
+
+@_once.register
+def _guessing(adversary: Guessing, line: Line) -> Found:
+    if _is_plain(line):
+        return Found.exactly(float(line.beliefs[0]) * even_guesses(line.law, len(line.places)), NEAREST)
+    found = _over_outputs(adversary, line)
+    return found if found.bounds.exact else _by_guess(found, _once(Identity(adversary.secrets), line))
+
+
+def _by_guess(found: Found, guess: Found) -> Found:
+    """A belief of at most p in each value needs (1 + 1/p)/2 guesses at least, which is convex in p."""
+    least = (1 + 1 / guess.bounds.upper) / 2
+    if least <= found.bounds.lower:
+        return found
+    return Found(Enclosed(min(least, found.bounds.upper), found.bounds.upper), BY_GUESS)
+
+
+@_once.register
+def _nearness(adversary: Nearness, line: Line) -> Found:
+    law, order = line.law, line.by_amount
+    positions = adversary.positions[order]
+    ways = np.diff(positions)
+    if _amounts_alone(line) and ((ways >= 0).all() or (ways <= 0).all()) and line.outputs <= LARGEST_SEARCH:
+        if isinstance(law, GeometricLaw) and law.level.eps > 0:
+            seen = Faded(law.level.eps, line.places, positions, line.beliefs)
+            return Found.exactly(1 - distance_to_median(seen) / adversary.diameter, MEDIAN)
+        if _is_plain(line) and np.ptp(np.abs(ways)) == 0:
+            distance = even_distance(law, len(order)) * float(line.beliefs[0] * np.abs(ways[0]))
+            return Found.exactly(1 - distance / adversary.diameter, MEDIAN)
+    return _over_outputs(adversary, line)
 
 
 @_once.register
@@ -301,18 +452,118 @@ def _listed(adversary: Adversary, line: Line, releases: int) -> Found | None:
     return Found.exactly(total, TYPES)
 
 
-def _bounded(adversary: Adversary, line: Line, releases: int) -> Found:
-    """Between one release and what is certain after many."""
+def _bounded(adversary: Adversary, line: Line, releases: int, known: Found | None) -> Found:
+    """Between one release and what is certain after many, or what is known already."""
     once, limit = _once(adversary, line).bounds, told(adversary, line.classes)
     if adversary.is_loss:
-        return Found(Enclosed(min(limit, once.lower), once.upper), BY_CLASS)
+        found = Found(Enclosed(min(limit, once.lower), once.upper), BY_CLASS)
+        if known is not None and known.bounds.lower > found.bounds.lower:
+            found = known
+        return _least_loss(adversary, line, releases, found)
     found = Found(Enclosed(once.lower, max(limit, once.lower)), BY_CLASS)
+    if known is not None:
+        lower = max(once.lower, known.bounds.lower)
+        found = Found(Enclosed(lower, max(limit, lower)), BY_CLASS).least(known.bounds.upper, known.method)
     if _is_never_negative(adversary) and once.upper > 0:
         nats = math.log(once.upper) + (releases - 1) * math.log(line.growth)
         found = found.least(math.exp(min(nats, 700.0)), GROWTH)
     if isinstance(adversary, Identity):
         found = found.least(float((line.beliefs / line.spread(releases)).max()), REACH)
+    chain = _chain(adversary, line, releases)
+    return found if chain is None else found.least(max(chain, once.lower), CHAIN)
+
+
+@singledispatch
+def _least_loss(adversary: Adversary, line: Line, releases: int, found: Found) -> Found:
+    """At least what is lost after all releases."""
     return found
+
+
+@_least_loss.register
+def _least_bits(adversary: Shannon, line: Line, releases: int, found: Found) -> Found:
+    """I(X; Y₁…Yₙ) ≤ n·I(X; Y) for independent releases of one record."""
+    before = worth(adversary, line.classes.belief)
+    least = before - releases * (before - _once(adversary, line).bounds.lower)
+    if least <= found.bounds.lower:
+        return found
+    return Found(Enclosed(min(least, found.bounds.upper), found.bounds.upper), BY_INFORMATION)
+
+
+@_least_loss.register
+def _least_guesses(adversary: Guessing, line: Line, releases: int, found: Found) -> Found:
+    return _by_guess(found, gained_on_line(Identity(adversary.secrets), line, releases))
+
+
+@singledispatch
+def _chain(adversary: Adversary, line: Line, releases: int) -> float | None:
+    """By windows of neighbouring values; None where the adversary has none."""
+    return None
+
+
+@_chain.register
+def _chain_of_values(adversary: Identity, line: Line, releases: int) -> float | None:
+    return best_value(line.law, releases, line.places, line.beliefs)
+
+
+@_chain.register
+def _chain_of_tries(adversary: Tries, line: Line, releases: int) -> float | None:
+    """Equally likely values fall away from the likeliest, so that the few best ones lie together.
+
+    Where they need not, no try is better than the first.
+    """
+    order, tries = line.by_amount, min(int(adversary.tries), len(line.by_amount))
+    if not (line.is_uniform and line.law.is_log_concave):
+        first = best_value(line.law, releases, line.places, line.beliefs)
+        return None if first is None else tries * first
+    amounts = line.classes.amount[line.classes.place[order]]
+    starts = np.arange(len(order) - tries + 1)
+    return chained(line.law, releases, amounts, line.classes.belief[order], starts, starts + tries)
+
+
+@_chain.register
+def _chain_of_windows(adversary: Windows, line: Line, releases: int) -> float | None:
+    amounts, beliefs, starts, stops = _seen_windows(adversary, line)
+    return chained(line.law, releases, amounts, beliefs, *longest_windows(starts, stops))
+
+
+@_chain.register
+def _chain_of_rows(adversary: MatrixAdversary, line: Line, releases: int) -> float | None:
+    """Rows of ones on neighbouring values are windows."""
+    table = np.asarray(adversary.table, dtype=np.float64)[:, line.by_amount]
+    ends = None if adversary.is_loss else runs_of_ones(table)
+    if ends is None:
+        return None
+    amounts = line.classes.amount[line.classes.place[line.by_amount]]
+    return chained(line.law, releases, amounts, line.classes.belief[line.by_amount], *longest_windows(*ends))
+
+
+@singledispatch
+def neighbours_named(adversary: Adversary, line: Line) -> int | None:
+    """How many neighbouring values an action names, on a line where they are equally likely; None: no run."""
+    return None
+
+
+@neighbours_named.register
+def _one_named(adversary: Identity, line: Line) -> int | None:
+    return 1
+
+
+@neighbours_named.register
+def _several_named(adversary: Tries, line: Line) -> int | None:
+    return min(int(adversary.tries), len(line.places))
+
+
+@neighbours_named.register
+def _window_named(adversary: Windows, line: Line) -> int | None:
+    amounts, _, starts, stops = _seen_windows(adversary, line)
+    rises = np.diff(amounts)
+    return equal_windows(*longest_windows(starts, stops)) if (rises > 0).all() or (rises < 0).all() else None
+
+
+@neighbours_named.register
+def _run_named(adversary: MatrixAdversary, line: Line) -> int | None:
+    ends = None if adversary.is_loss else runs_of_ones(np.asarray(adversary.table)[:, line.by_amount])
+    return None if ends is None else equal_windows(*longest_windows(*ends))
 
 
 def _is_never_negative(adversary: Adversary) -> bool:

@@ -15,7 +15,15 @@ import numpy as np
 from sievert.arrays import FloatArray
 from sievert.channels import PlanarNoise
 
-__all__ = ["disc", "nearby_belief", "nearby_guess", "several_tries", "stays_within", "tries_by_belief"]
+__all__ = [
+    "best_disc",
+    "disc",
+    "nearby_belief",
+    "nearby_guess",
+    "several_tries",
+    "stays_within",
+    "tries_by_belief",
+]
 
 # Outputs of a corner times cells around each that are looked at.
 LARGEST_WORK = 400_000_000
@@ -152,6 +160,18 @@ def _largest_disc(joint: FloatArray, halves: list[int]) -> float:
 
     A centre outside the region covers no more cells of it than the nearest one inside.
     """
+    return float(_discs(joint, halves).max())
+
+
+def best_disc(joint: FloatArray, halves: list[int]) -> tuple[int, int]:
+    """The cell around which a disc has the largest sum, from the first of the window on."""
+    sums, reach = _discs(joint, halves), len(halves) - 1
+    row, column = divmod(int(np.argmax(sums)), sums.shape[1])
+    return row - reach, column - reach
+
+
+def _discs(joint: FloatArray, halves: list[int]) -> FloatArray:
+    """Sums over discs around all cells from a radius before the window to a radius after it."""
     reach = len(halves) - 1
     rows, columns = joint.shape[0] + 2 * reach, joint.shape[1] + 2 * reach
     before = np.zeros((joint.shape[0], columns + 2 * reach + 1))
@@ -165,7 +185,7 @@ def _largest_disc(joint: FloatArray, halves: list[int]) -> float:
             - before[:, reach - half : reach - half + columns]
         )
         total[reach - step : reach - step + joint.shape[0]] += band
-    return float(total.max())
+    return total
 
 
 def _best_disc(noise: PlanarNoise, row: int, column: int, halves: list[int]) -> float:

@@ -27,6 +27,7 @@ from sievert.observations._gain_bounds import RecordGain, SimulatedGain
 from sievert.observations._one_record import OneRecord
 from sievert.observations._plane_envelope import largest_beliefs
 from sievert.observations._plane_gains import (
+    best_disc,
     disc,
     nearby_belief,
     nearby_guess,
@@ -108,7 +109,7 @@ class PlaneView(OneRecord):
     def guess(self, releases: int = 1) -> RepeatedGuess:
         """The best guess after independent releases of the same place."""
         found = self._guessed(observation_count(releases, GainError))
-        return RepeatedGuess(self.before, found.after, found.exact, found.releases)
+        return RepeatedGuess(self.before, found.after, found.exact, found.releases, found.method)
 
     def _guessed(self, count: int) -> RecordGain:
         once, method = self._once
@@ -414,22 +415,36 @@ class PlaneView(OneRecord):
     # ── Simulation ──────────────────────────────────────────────────────────────────────────────────────────
 
     def simulated(
-        self, releases: int = 1, rng: int | np.random.Generator | None = None, samples: int | None = None
+        self,
+        releases: int = 1,
+        rng: int | np.random.Generator | None = None,
+        samples: int | None = None,
+        tries: int = 1,
+        metres: float | None = None,
+        share: int = 1,
     ) -> SimulatedGain:
-        """How often the likeliest cell near the noisy ones is the true one: an estimate beside a bound.
+        """How often the likeliest cells near the noisy ones have the true one: an estimate beside a bound.
 
         Parameters
         ----------
         releases : how many
         rng : seed of the simulation
-        samples : places that are drawn; by default as many as take about a second
+        samples : places that are drawn; by default as many as take about a second, divided by `share`
+        tries : how many cells are named
+        metres : how far the middle of the cell that is guessed may be from the true one's; by default the
+            cell itself is guessed
         """
         count = observation_count(releases, GainError)
         generator = generator_of(rng)
         reach = self._reach(count)
+        # Margins around the likeliest cells, so that a disc is seen whole.
+        radius = (
+            None if metres is None else min(metres / self.noise.region.cell, math.hypot(*self.grid.shape))
+        )
+        reach += 0 if radius is None else math.ceil(min(radius, max(self.noise.region.shape)))
         work = count * (2 * reach + 1) ** 2
         drawn = (
-            int(np.clip(SIMULATED // work, FEWEST, MOST))
+            int(np.clip(SIMULATED // work, FEWEST * share, MOST)) // share
             if samples is None
             else whole("samples", samples, GainError)
         )
@@ -438,12 +453,14 @@ class PlaneView(OneRecord):
         cells = np.stack(np.divmod(places, self.noise.region.shape[1]), axis=1)
         noisy = self.noise.sample(np.repeat(cells, count, axis=0), generator).reshape(drawn, count, 2)
         logs = log_of(self.grid)
-        hits = sum(
-            self._likeliest(logs, seen, reach) == tuple(place)
-            for place, seen in zip(cells.tolist(), noisy, strict=True)
-        )
+        hits = 0
+        for place, seen in zip(cells.tolist(), noisy, strict=True):
+            belief, corner = self._believed(logs, seen, reach)
+            row, column = place[0] - corner[0], place[1] - corner[1]
+            hits += _is_hit(belief, row, column, tries, radius)
         lower, upper = share_interval(np.array([hits]), drawn)
-        return SimulatedGain("identity", hits / drawn, float(lower[0]), float(upper[0]), drawn, count)
+        name = f"within {metres:g}" if metres is not None else "identity" if tries == 1 else f"{tries} tries"
+        return SimulatedGain(name, hits / drawn, float(lower[0]), float(upper[0]), drawn, count)
 
     def _reach(self, releases: int) -> int:
         """Cells around the middle of the noisy ones among which the likeliest is sought."""
@@ -455,7 +472,8 @@ class PlaneView(OneRecord):
             wide += math.ceil(math.log(float(spread.max() / spread.mean())) / self.noise.level.eps / releases)
         return min(wide, max(self.noise.region.shape))
 
-    def _likeliest(self, logs: FloatArray, seen: IntArray, reach: int) -> tuple[int, int]:
+    def _believed(self, logs: FloatArray, seen: IntArray, reach: int) -> tuple[FloatArray, tuple[int, int]]:
+        """ln of the belief in the cells around the middle of the noisy ones, and the first of them."""
         rows, columns = self.noise.region.shape
         middle = np.median(seen, axis=0).astype(np.int64)
         low, left = (max(0, int(place) - reach) for place in middle)
@@ -466,5 +484,16 @@ class PlaneView(OneRecord):
             total += table[
                 np.abs(np.arange(low, high) - row)[:, None], np.abs(np.arange(left, wide) - column)
             ]
-        best = int(np.argmax(total))
-        return low + best // total.shape[1], left + best % total.shape[1]
+        return total, (low, left)
+
+
+def _is_hit(logs: FloatArray, row: int, column: int, tries: int, radius: float | None) -> bool:
+    """Whether the best action around here is right about the true cell."""
+    if radius is not None:
+        best = best_disc(np.exp(logs - logs.max()), disc(radius))
+        return (row - best[0]) ** 2 + (column - best[1]) ** 2 <= radius * radius * (1 + 1e-9) + 1e-9
+    if not (0 <= row < logs.shape[0] and 0 <= column < logs.shape[1]):
+        return False
+    kept = min(tries, logs.size)
+    named = np.argpartition(logs.ravel(), logs.size - kept)[logs.size - kept :]
+    return bool((named == row * logs.shape[1] + column).any())

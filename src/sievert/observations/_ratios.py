@@ -14,11 +14,11 @@ from functools import singledispatch
 import numpy as np
 
 from sievert.arrays import FloatArray
-from sievert.channels import GaussianLaw, GeometricLaw, NoiseLaw
+from sievert.channels import GaussianLaw, GeometricLaw, NoiseLaw, StaircaseLaw
 from sievert.errors import TooLargeError
 from sievert.numerics import log_binomial, log_sum, require_size
 
-__all__ = ["Ratios", "log_affinity", "ratios_after"]
+__all__ = ["Ratios", "by_fourier", "log_affinity", "ratios_above", "ratios_after"]
 
 # Atoms of the law of one ratio, and products of two atoms in one convolution: a second.
 LARGEST_LAW = 4_000_000
@@ -29,6 +29,8 @@ LARGEST_LOG, LOST = 600.0, 1e-14
 NOTHING = -70.0
 # σ² from which a sum of discrete Gaussians is one, up to rounding.
 SMOOTH = 4.0
+# Values of one ratio and releases together that are followed as they are, and values that a coarse one has.
+LARGEST_FINE, COARSE = 200_000, 64
 # Log-ratios that agree to so many of their largest are equal.
 SAME = 1e-9
 
@@ -94,6 +96,28 @@ class Ratios:
 def ratios_after(law: NoiseLaw, steps: int, releases: int) -> Ratios:
     """The ratio of a record that adds so many steps to one cell, after independent releases."""
     return _ratios(law, abs(steps), releases)
+
+
+def ratios_above(law: NoiseLaw, steps: int, releases: int) -> Ratios:
+    """The same, or a law with few values under which no convex function of the ratio is less on average.
+
+    Each value of one release is split between the two nearest of equally spaced logarithms so that its mean
+    stays; ratios of independent releases multiply, and what is convex in each of them grows (Jensen).
+    """
+    once = ratios_after(law, steps, 1)
+    if len(once.logs) * releases <= LARGEST_FINE or len(once.logs) <= COARSE:
+        return ratios_after(law, steps, releases)
+    first, step = float(once.logs[0]), float(once.logs[-1] - once.logs[0]) / (COARSE - 1)
+    place = np.minimum(((once.logs - first) / step).astype(np.int64), COARSE - 2)
+    above = once.logs - (first + step * place)
+    share = np.clip(np.expm1(above) / math.expm1(step), 0.0, 1.0)
+    chances = np.exp(once.log_pmf)
+    found = np.bincount(place, chances * (1 - share), COARSE)
+    found += np.bincount(place + 1, chances * share, COARSE)
+    with np.errstate(divide="ignore"):
+        coarse = Ratios(np.asarray(first + step * np.arange(float(COARSE)), dtype=np.float64), np.log(found))
+    certain = -math.expm1(releases * math.log1p(-once.hidden)) if once.hidden else 0.0
+    return _powers(coarse, step, releases, certain)
 
 
 @singledispatch
@@ -177,7 +201,7 @@ def _convolved(first: Ratios, second: Ratios, tilt: float, far: bool) -> FloatAr
     logs = [part.log_pmf + tilt * part.logs for part in (first, second)]
     tops = [float(part.max()) for part in logs]
     weights = [np.exp(part - top) for part, top in zip(logs, tops, strict=True)]
-    found = _by_fourier(*weights) if far else np.convolve(weights[0], weights[1])
+    found = by_fourier(*weights) if far else np.convolve(weights[0], weights[1])
     if far:
         found = np.where(found > LOST * found.max(), found, 0.0)
     with np.errstate(divide="ignore"):
@@ -199,6 +223,27 @@ def _geometric(law: GeometricLaw, steps: int, releases: int) -> Ratios:
     once = np.concatenate([ends[:1], law.log_pmf(np.arange(1.0, steps)), ends[1:]])
     start = Ratios(eps * (2 * np.arange(steps + 1.0) - steps), once)
     return _powers(start, 2 * eps, releases, 0.0)
+
+
+@_ratios.register
+def _staircase(law: StaircaseLaw, steps: int, releases: int) -> Ratios:
+    """Up to Δ steps cross one edge at most, so the log-ratio is -ε, 0 or ε.
+
+    (e^ε - 1)·P(ε) is the total variation of the two laws, which is the noise nearest to 0, so many of it; and
+    P(-ε) is e^ε·P(ε), since noise is symmetric.
+    """
+    eps = float(law.eps)
+    if steps == 0 or eps == 0:
+        return Ratios(np.zeros(1), np.zeros(1))
+    if steps > law.sensitivity:
+        return _by_convolution(law, steps, releases)
+    on_top = 1 + min((steps - 1) // 2, law.top - 1) + min(steps // 2, law.top - 1)
+    near = float(law.log_pmf(np.zeros(1))[0]) + math.log(on_top + (steps - on_top) * math.exp(-eps))
+    up = near - eps - math.log(-math.expm1(-eps))
+    rest = 1 - math.exp(up) - math.exp(up + eps)
+    with np.errstate(divide="ignore"):
+        once = np.array([up + eps, float(np.log(max(rest, 0.0))), up])
+    return _powers(Ratios(eps * np.arange(-1.0, 2.0), once), eps, releases, 0.0)
 
 
 @_ratios.register
@@ -234,7 +279,8 @@ def log_affinity(law: NoiseLaw, steps: int) -> float:
     return float(log_sum(once.log_pmf + once.logs / 2, axis=0))
 
 
-def _by_fourier(first: FloatArray, second: FloatArray) -> FloatArray:
+def by_fourier(first: FloatArray, second: FloatArray) -> FloatArray:
+    """The convolution of two rows."""
     from scipy.signal import fftconvolve
 
     return np.asarray(fftconvolve(first, second), dtype=np.float64)

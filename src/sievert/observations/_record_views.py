@@ -18,13 +18,13 @@ import numpy as np
 from sievert.arrays import FloatArray, IndexArray
 from sievert.channels import CellNoise, GeometricLaw, NoiseChannel, PlanarNoise, SumNoise, TableNoise
 from sievert.errors import GainError, TooLargeError
-from sievert.measures import Adversary, Identity
+from sievert.measures import Adversary
 from sievert.numerics import generator_of, instance, whole
 from sievert.observations._approximations import mean_interval
 from sievert.observations._cell_gains import gained_by_cells
 from sievert.observations._gain_bounds import Classes, Found, RecordGain, SimulatedGain, told, worth
 from sievert.observations._largest import Enclosed
-from sievert.observations._line_gains import Line, gained_on_line
+from sievert.observations._line_gains import Line, gained_on_line, neighbours_named
 from sievert.observations._one_record import OneRecord
 from sievert.observations._plane_view import PlaneView
 from sievert.observations._ratios import Ratios, log_affinity, ratios_after
@@ -34,7 +34,7 @@ from sievert.observations._view_samples import (
     beliefs_of_cells,
     beliefs_on_line,
     drawn_ratios,
-    guesses_on_even_line,
+    gains_on_even_line,
 )
 
 __all__ = ["CellView", "LineView", "RecordView", "record_view"]
@@ -104,8 +104,7 @@ class RecordView(OneRecord):
     @cached_property
     def classes(self) -> Classes:
         """Values that are never told apart."""
-        statistic = self.noise.statistic
-        return Classes.of(statistic.cell_of, statistic.amount, self.belief)
+        return Classes.of(self.noise.statistic, self.belief)
 
     @property
     def is_cut(self) -> bool:
@@ -120,7 +119,8 @@ class RecordView(OneRecord):
     def guess(self, releases: int = 1) -> RepeatedGuess:
         """The best guess after independent releases from the same data."""
         found = self.gain(self.identity, releases)
-        return RepeatedGuess(found.before, min(found.after, self.limit), found.exact, found.releases)
+        after = min(found.after, self.limit)
+        return RepeatedGuess(found.before, after, found.exact, found.releases, found.method)
 
     def gain(self, adversary: Adversary, releases: int = 1) -> RecordGain:
         """What an adversary gains about the record after independent releases from the same data.
@@ -152,10 +152,16 @@ class RecordView(OneRecord):
         lower, upper = better(found.bounds.lower, before), better(found.bounds.upper, before)
         least, most = adversary.bounds() or (-math.inf, math.inf)
         lower, upper = min(max(lower, least), most), min(max(upper, least), most)
-        exact = found.bounds.exact
+        exact, method = found.bounds.exact, found.method
+        if exact and not method.startswith("exact"):
+            method = f"exact: bounds meet ({method.removeprefix('bound: ')})"
         after = lower if adversary.is_loss and not exact else upper
         lower = after if exact else lower
-        return RecordGain(adversary.name, before, after, exact, lower, upper, found.method, count)
+        return RecordGain(adversary.name, before, after, exact, lower, upper, method, count)
+
+    def samples(self, adversary: Adversary, releases: int) -> int:
+        """Records that are drawn in about a second."""
+        return int(np.clip(SIMULATED // self.work(adversary, releases), FEWEST, MOST))
 
     def simulated(
         self,
@@ -175,8 +181,7 @@ class RecordView(OneRecord):
         """
         count = observation_count(releases, GainError)
         chosen = self.identity if adversary is None else adversary
-        work = self.work(chosen, count)
-        size = int(np.clip(SIMULATED // work, FEWEST, MOST))
+        work, size = self.work(chosen, count), self.samples(chosen, count)
         number = size if samples is None else max(2, whole("samples", samples, GainError))
         generator, step = generator_of(rng), max(1, AT_ONCE // work)
         drawn = np.concatenate(
@@ -288,19 +293,25 @@ class LineView(RecordView):
 
     def work(self, adversary: Adversary, releases: int) -> int:
         """A series between two outputs stands for all values there, where their line is even."""
-        return WORK_OF_SERIES * (releases + 1) if self._is_even(adversary) else len(self.belief)
+        if self._run(adversary) is not None:
+            return WORK_OF_SERIES * (releases + 1)
+        quick = isinstance(self.noise.law, GeometricLaw) or self.line.summed(releases) is not None
+        return len(self.belief) * (1 if quick else releases)
 
-    def _is_even(self, adversary: Adversary) -> bool:
-        even = isinstance(adversary, Identity) and isinstance(self.noise.law, GeometricLaw)
-        return even and self.noise.law.eps_of(Fraction(1)) != 0 and self.line.is_even and len(self.belief) > 1
+    def _run(self, adversary: Adversary) -> int | None:
+        """So many neighbouring values are the best action, where their line is even; else None."""
+        law = self.noise.law
+        if not isinstance(law, GeometricLaw) or law.level.eps == 0 or len(self.belief) < 2:
+            return None
+        return neighbours_named(adversary, self.line) if self.line.is_even else None
 
     def drawn_gains(
         self, adversary: Adversary, releases: int, samples: int, generator: np.random.Generator
     ) -> FloatArray:
         """By series where the line is even."""
-        law = self.noise.law
-        if isinstance(law, GeometricLaw) and self._is_even(adversary):
-            return guesses_on_even_line(law, self.line, releases, samples, generator)
+        law, run = self.noise.law, self._run(adversary)
+        if isinstance(law, GeometricLaw) and run is not None:
+            return gains_on_even_line(law, self.line, run, releases, samples, generator)
         return super().drawn_gains(adversary, releases, samples, generator)
 
     def posteriors(self, releases: int, samples: int, generator: np.random.Generator) -> FloatArray:

@@ -38,6 +38,8 @@ __all__ = [
 # Types of one situation that are listed, and entries of all situations that are looked at: some seconds.
 LARGEST_TYPES = 50_000
 LARGEST_WORK = 5_000_000
+TYPES = "exact by types in every situation of the other records"
+BOUND = "bound: the least of what ε allows, the capacity of every release, and the true answer"
 # More observations than this are as good as any: their number is also a float.
 MANY = 10**300
 # Nobody budgets for more releases of the same data.
@@ -49,13 +51,15 @@ class RepeatedGuess(Result):
     """Best guess about one record after several releases, for someone who knows all the others.
 
     `guess` is the exact probability when `exact`, else an upper bound on it; `before` is the best guess
-    without any release in the same situation of the others (under public knowledge they differ).
+    without any release in the same situation of the others (under public knowledge they differ). `method`
+    says how it was found, or which bound it is.
     """
 
     before: float
     guess: float
     exact: bool
     observations: int
+    method: str = ""
 
     @property
     def bits(self) -> float:
@@ -89,6 +93,7 @@ def guessed_together(guesses: Sequence[RepeatedGuess]) -> RepeatedGuess:
         math.prod(guess.guess for guess in guesses),
         all(guess.exact for guess in guesses),
         max(guess.observations for guess in guesses),
+        next((guess.method for guess in guesses if not guess.exact), guesses[0].method),
     )
 
 
@@ -153,9 +158,9 @@ def repeated_guess(
         work += situation.logs.size
         guess = _exactly(situation, count, known) if work <= LARGEST_WORK else None
         if guess is None:
-            return RepeatedGuess(situation.before, bound, False, count)
+            return RepeatedGuess(situation.before, bound, False, count, BOUND)
         if guess * best.before > best.guess * situation.before:
-            best = RepeatedGuess(situation.before, min(1.0, guess), True, count)
+            best = RepeatedGuess(situation.before, min(1.0, guess), True, count, TYPES)
     return best
 
 

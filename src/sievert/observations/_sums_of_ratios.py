@@ -18,11 +18,13 @@ from sievert.numerics import log_binomial
 from sievert.observations._largest import Enclosed, Weights
 from sievert.observations._ratios import Ratios
 
-__all__ = ["SumLaw", "expected_excess", "expected_maximum", "weighted_sum"]
+__all__ = ["SumLaw", "coarser", "expected_excess", "expected_maximum", "weighted_sum"]
 
 # Values that a coarse law keeps, and different beliefs in one sum.
-SIZE = 200
+SIZE = 400
 MOST_WEIGHTS = 8
+# The least share of the largest value that is told from 0.
+TINY = 1e-250
 # Pairs of values of two coarse laws that are added one by one; of two that are known, and values they keep.
 MOST_PRODUCTS = 4 * SIZE * SIZE
 MOST_EXACT_PRODUCTS, MOST_EXACT = 400_000, 40_000
@@ -85,34 +87,56 @@ def _sum(
     return values[places], np.add.reduceat(chances, places)
 
 
-def _bins(values: FloatArray, chances: FloatArray) -> BoolArray:
-    """Where a new bin begins: even by chance, by chance times value, and by distance from the middle."""
-    mean = float(values @ chances)
-    spread = float(np.sqrt(chances @ (values - mean) ** 2)) or 1.0
-    far = np.arcsinh((values - mean) / spread)
-    sizes = np.abs(values) * chances
-    shares = np.cumsum(chances) + np.cumsum(sizes) / (sizes.sum() or 1.0)
-    shares += (far - far[0]) / (far[-1] - far[0] or 1.0)
-    place = np.minimum(shares / 3 * SIZE, SIZE - 1).astype(np.int64)
+def coarser(
+    values: FloatArray, chances: FloatArray, size: int, count: int
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Laws of at most so many values, smaller and larger in convex order: values, chances, values, chances.
+
+    They are finest where the largest of `count` draws lies.
+    """
+    below = np.concatenate([[0.0], np.cumsum(chances)])
+    with np.errstate(divide="ignore"):
+        top = np.diff(np.exp(count * np.log(np.minimum(below, 1.0))))
+    return (*_merged(values, chances, size, top), *_split(values, chances, size // 2, top))
+
+
+def _bins(values: FloatArray, chances: FloatArray, size: int, top: FloatArray | None) -> BoolArray:
+    """Where a new bin begins: even by chance, by chance times value, half way between the two, and far out.
+
+    Beliefs of nearly the same size matter: there neither the one nor the other is large, but their mean is.
+    Of many draws it is the `top` that matters.
+    """
+    half = np.sqrt(np.abs(values)) * chances
+    parts = [chances, half, half, np.abs(values) * chances]
+    if top is not None:
+        parts += [top, top, np.abs(values) * top, np.abs(values) * top]
+    shares = sum(np.cumsum(part) / (part.sum() or 1.0) for part in parts)
+    far = np.arcsinh(values / max(float(half.sum()) ** 2, float(np.abs(values).max()) * TINY or 1.0))
+    shares = (shares + (far - far[0]) / (far[-1] - far[0] or 1.0)) / (len(parts) + 1)
+    place = np.minimum(shares * size, size - 1).astype(np.int64)
     return np.concatenate([[True], np.diff(place) > 0])
 
 
-def _merged(values: FloatArray, chances: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _merged(
+    values: FloatArray, chances: FloatArray, size: int = SIZE, top: FloatArray | None = None
+) -> tuple[FloatArray, FloatArray]:
     """Each bin at its mean: smaller in convex order."""
-    if len(values) <= SIZE:
+    if len(values) <= size:
         return values, chances
-    starts = np.flatnonzero(_bins(values, chances))
+    starts = np.flatnonzero(_bins(values, chances, size, top))
     total = np.add.reduceat(chances, starts)
     sums = np.add.reduceat(chances * values, starts)
     used = total > 0
     return sums[used] / total[used], total[used]
 
 
-def _split(values: FloatArray, chances: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _split(
+    values: FloatArray, chances: FloatArray, size: int = SIZE, top: FloatArray | None = None
+) -> tuple[FloatArray, FloatArray]:
     """Each bin at its ends with the same mean: larger in convex order."""
-    if len(values) <= SIZE:
+    if len(values) <= size:
         return values, chances
-    starts = np.flatnonzero(_bins(values, chances))
+    starts = np.flatnonzero(_bins(values, chances, size, top))
     ends = np.append(starts[1:], len(values)) - 1
     total = np.add.reduceat(chances, starts)
     low, high = values[starts], values[ends]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import singledispatch
+from dataclasses import dataclass
+from functools import cached_property, singledispatch
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from sievert.observations._gain_bounds import Classes
 from sievert.observations._line_gains import Line
 from sievert.observations._ratios import Ratios
 
-__all__ = ["beliefs_of_cells", "beliefs_on_line", "drawn_ratios", "guesses_on_even_line"]
+__all__ = ["beliefs_of_cells", "beliefs_on_line", "drawn_ratios", "gains_on_even_line"]
 
 
 def beliefs_of_cells(
@@ -51,6 +52,10 @@ def beliefs_on_line(
     law: NoiseLaw, line: Line, releases: int, samples: int, generator: np.random.Generator
 ) -> FloatArray:
     """[value, sample]: noise is drawn around the record's amount, once for each release."""
+    summed = line.summed(releases)
+    if summed is not None:
+        # All releases together show as much as their sum.
+        law, line, releases = summed.law, summed, 1
     belief = line.classes.total[line.order]
     true = line.places[generator.choice(len(belief), samples, p=belief / belief.sum())]
     noise = law.simulated(generator, releases * samples).reshape(releases, samples)
@@ -58,35 +63,68 @@ def beliefs_on_line(
     return _normalised(line.classes.belief, line.by_value(logs))
 
 
-def guesses_on_even_line(
-    law: GeometricLaw, line: Line, releases: int, samples: int, generator: np.random.Generator
+def gains_on_even_line(
+    law: GeometricLaw, line: Line, width: int, releases: int, samples: int, generator: np.random.Generator
 ) -> FloatArray:
-    """The best guess after releases that are drawn at random, where the line is even (`Line.is_even`).
+    """Belief in the best run of so many values after releases that are drawn at random (`Line.is_even`).
 
-    Between two neighbouring outputs of n the log-likelihood changes by the same at every value, so that the
-    belief there is a geometric series: n + 1 of them, whatever the number of values.
+    The belief is log-concave in the value: the best run is where what would enter is no likelier than what
+    would leave.
     """
     size = len(line.places)
-    true = line.places[generator.integers(size, size=samples)]
-    noise = law.simulated(generator, releases * samples).reshape(releases, samples)
-    outputs = np.sort(true + noise, axis=0) - line.places[0]
+    true = generator.integers(size, size=samples)
     gap = int(line.places[1] - line.places[0])
-    edge = np.floor_divide(outputs, gap)
-    first = np.concatenate([np.zeros((1, samples)), np.clip(edge + 1, 0, size)])
-    last = np.concatenate([np.clip(edge, -1, size - 1), np.full((1, samples), size - 1.0)])
-    count = last - first + 1
-    below = np.arange(releases + 1.0)[:, None]
-    slope = law.level.eps * gap * (releases - 2 * below)
-    # The likelier end of each series; Σ|y - x| there, from the sums of the outputs on either side.
-    place = gap * np.where(slope > 0, last, first)
-    sums = np.concatenate([np.zeros((1, samples)), np.cumsum(outputs, axis=0)])
-    far = below * place - sums + (sums[-1] - sums) - (releases - below) * place
-    top = np.where(count > 0, -law.level.eps * far, -np.inf)
-    fall = np.abs(slope)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        series = np.where(fall > 0, np.expm1(-fall * count) / np.expm1(-fall), count)
-    best = top.max(axis=0)
-    return np.asarray(1 / (np.exp(top - best) * np.maximum(series, 0.0)).sum(axis=0))
+    noise = law.simulated(generator, releases * samples).reshape(releases, samples)
+    seen = _EvenLine(law.level.eps, gap, np.sort(gap * true + noise, axis=0))
+    low, high = np.zeros(samples), np.full(samples, float(size - width))
+    while (low < high).any():
+        middle = np.floor((low + high) / 2)
+        better = seen.log_belief(middle + width) > seen.log_belief(middle)
+        low, high = np.where(better & (low < high), middle + 1, low), np.where(better, high, middle)
+    base = np.maximum(seen.log_belief(low), seen.log_belief(low + width - 1))
+    return seen.mass(low, low + width - 1, base) / seen.mass(
+        np.zeros(samples), np.full(samples, size - 1.0), base
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _EvenLine:
+    """Outputs [release, sample], increasing, of values at 0, gap, 2·gap, …"""
+
+    eps: float
+    gap: int
+    outputs: FloatArray
+
+    def log_belief(self, index: FloatArray) -> FloatArray:
+        """-ε·Σ|y - x| of one value for each sample."""
+        return np.asarray(-self.eps * np.abs(self.outputs - self.gap * index).sum(axis=0))
+
+    @cached_property
+    def _sums(self) -> FloatArray:
+        return np.concatenate([np.zeros((1, self.outputs.shape[1])), np.cumsum(self.outputs, axis=0)])
+
+    def mass(self, low: FloatArray, high: FloatArray, base: FloatArray) -> FloatArray:
+        """Σ e^(log belief - base) over the values low…high of each sample.
+
+        Between two neighbouring outputs of n the log-belief changes by the same at every value, so that it is
+        a geometric series there: n + 1 of them, whatever the number of values.
+        """
+        releases = len(self.outputs)
+        edge = np.floor_divide(self.outputs, self.gap)
+        first = np.maximum(np.concatenate([low[None], np.maximum(edge + 1, low)]), low)
+        last = np.minimum(np.concatenate([edge, high[None]]), high)
+        count = last - first + 1
+        below = np.arange(releases + 1.0)[:, None]
+        slope = self.eps * self.gap * (releases - 2 * below)
+        # The likelier end of each series; Σ|y - x| there, from the sums of the outputs on either side.
+        place = self.gap * np.where(slope > 0, last, first)
+        sums = self._sums
+        far = below * place - sums + (sums[-1] - sums) - (releases - below) * place
+        top = np.where(count > 0, -self.eps * far - base, -np.inf)
+        fall = np.abs(slope)
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            series = np.where(fall > 0, np.expm1(-fall * count) / np.expm1(-fall), count)
+        return np.asarray((np.exp(top) * np.where(count > 0, series, 0.0)).sum(axis=0))
 
 
 @singledispatch

@@ -138,8 +138,15 @@ class Sum(Total):
     """The sum of the values, or of a part of each."""
 
     def whole_contributions(self, policy: Policy) -> tuple[list[int], int]:
-        whole = isinstance(policy.values, range)
-        return (list(policy.values), 1) if whole else super().whole_contributions(policy)  # type: ignore[arg-type]
+        if isinstance(policy.values, range):
+            return list(policy.values), 1
+        absent = policy.absent is not None
+        present: Any = policy.values[absent:]
+        if set(map(type, present)) != {int}:
+            return super().whole_contributions(policy)
+        for number in (min(present), max(present)):
+            require_float("value", number, QueryError)
+        return [0, *present] if absent else list(present), 1
 
     def _spread(self, policy: Policy) -> float:
         if isinstance(policy.values, range):

@@ -23,6 +23,8 @@ from sievert.arrays import IntArray
 from sievert.errors import QueryError
 from sievert.numerics import at_most
 from sievert.policies._policy import Policy
+from sievert.spaces import Edges
+from sievert.spaces.secrets import ThresholdGraph
 
 __all__ = [
     "Move",
@@ -76,8 +78,22 @@ class Statistic:
     @cached_property
     def distinct(self) -> IntArray:
         """The different amounts, increasing."""
-        rising = bool((np.diff(self.amount) > 0).all())
-        return self.amount if rising else np.unique(self.amount)
+        ordered = np.sort(self.amount)  # several times as quick as numpy.unique, which hashes whole numbers
+        return np.asarray(ordered[np.append(True, np.diff(ordered) > 0)])
+
+    @cached_property
+    def alike(self) -> tuple[IntArray, IntArray]:
+        """Values that add the same to the same cell are a kind: the first of each, and each value's kind.
+
+        A value that adds nothing is in no cell. Kinds are in the order of their cells and amounts.
+        """
+        cells = np.where(self.amount == 0, -1, self.cell_of)
+        least, width = int(self.amount.min()), int(np.ptp(self.amount)) + 1
+        # Amounts stay below 2^53, so that few cells or small amounts make one number of both.
+        small = width * (int(cells.max()) + 2) < 2**62
+        keys = (cells + 1) * width + (self.amount - least) if small else np.column_stack([cells, self.amount])
+        _, first, kind = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+        return first, kind.ravel()
 
     def totals(self) -> IntArray:
         """An empty table."""
@@ -117,7 +133,7 @@ class Statistic:
         elif policy.record_metric.uniform_distance is not None:
             found = self._uniform(policy, policy.record_metric.uniform_distance)
         else:
-            edges = policy.record_edges
+            edges = self._deciding_edges(policy)
             change = self._change(edges.pairs[:, 0], edges.pairs[:, 1])
             found = _largest(change, edges.lengths, edges.pairs, policy.values)
         if absence:
@@ -128,6 +144,23 @@ class Statistic:
                     Fraction(alone), (policy.values[place], "left out"), (Move(alone, Fraction(1)),)
                 )
         return found
+
+    def _deciding_edges(self, policy: Policy) -> Edges:
+        """Pairs of values among which one changes the table most.
+
+        Of numbers within a threshold the farthest do where amounts rise with them, neighbours where there
+        are two amounts, and any pair where each value has a cell of its own.
+        """
+        secrets = policy.secrets
+        if not isinstance(secrets, ThresholdGraph):
+            return policy.record_edges
+        along = np.diff(self.amount[secrets.reach.order])
+        rising = bool((along >= 0).all() or (along <= 0).all())
+        alone = len(self.cells) == len(self.amount) and len(self.distinct) == 1
+        if not alone and not (len(self.cells) == 1 and (rising or len(self.distinct) == 2)):
+            return policy.record_edges
+        pairs = secrets.reach.outer_pairs()
+        return Edges(pairs, np.ones(len(pairs)))
 
     def _uniform(self, policy: Policy, distance: float) -> Sensitivity:
         """Any two values at the same distance: the extremes of a cell, or the largest of two cells."""
@@ -227,8 +260,11 @@ def statistic_of_cells(
     cells: Sequence[tuple[Hashable, ...] | None], names: tuple[str, ...], words: str
 ) -> Statistic:
     """A histogram: the cell that each value of the policy is counted in, None where it is in none."""
-    distinct = tuple(dict.fromkeys(cell for cell in cells if cell is not None))
-    position = {cell: i for i, cell in enumerate(distinct)}
-    cell_of = [0 if cell is None else position[cell] for cell in cells]
-    amounts = [int(cell is not None) for cell in cells]
-    return Statistic(names, distinct, np.array(cell_of), np.array(amounts), Fraction(1), words)
+    different = dict.fromkeys(cells)
+    different.pop(None, None)
+    position: dict[tuple[Hashable, ...] | None, int] = {cell: i for i, cell in enumerate(different)}
+    position[None] = -1
+    cell_of = np.fromiter(map(position.__getitem__, cells), np.int64, len(cells))
+    amounts = (cell_of >= 0).astype(np.int64)
+    distinct = tuple(cell for cell in different if cell is not None)
+    return Statistic(names, distinct, np.maximum(cell_of, 0), amounts, Fraction(1), words)

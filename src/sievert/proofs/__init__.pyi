@@ -27,12 +27,10 @@ from ._estimation import TransportProof as TransportProof
 from ._groups import DirectedProof as DirectedProof
 from ._groups import GroupsProof as GroupsProof
 from ._groups import images as images
-from ._inference import AccuracyCounterexample as AccuracyCounterexample
-from ._inference import DaleniusProof as DaleniusProof
 from ._inference import FrontierProof as FrontierProof
-from ._inference import InferenceCounterexample as InferenceCounterexample
-from ._inference import NoFreeLunchProof as NoFreeLunchProof
 from ._neighbours import Neighbours as Neighbours
+from ._neighbours import binary_digits as binary_digits
+from ._neighbours import forest_excess as forest_excess
 from ._neighbours import polar_excess as polar_excess
 from ._noise import AdditiveCapacityProof as AdditiveCapacityProof
 from ._noise import ComposedGuessProof as ComposedGuessProof
@@ -40,6 +38,10 @@ from ._noise import NoiseProof as NoiseProof
 from ._noise import StaircaseProof as StaircaseProof
 from ._noise import composed_delta_above as composed_delta_above
 from ._noise_order import NoiseOrderProof as NoiseOrderProof
+from ._objections import AccuracyCounterexample as AccuracyCounterexample
+from ._objections import DaleniusProof as DaleniusProof
+from ._objections import InferenceCounterexample as InferenceCounterexample
+from ._objections import NoFreeLunchProof as NoFreeLunchProof
 from ._privacy import EXPONENTIAL as EXPONENTIAL
 from ._privacy import GEOMETRIC as GEOMETRIC
 from ._privacy import RESPONSE as RESPONSE

@@ -1,4 +1,4 @@
-"""Proofs about correlated secrets: the best accuracy under a limit, and joints that object to a mechanism.
+"""Proofs about correlated secrets: the best accuracy under a limit.
 
 Accuracy under V_S ≤ τ. A mechanism M [input, guess] is worth Σ_y Q_y·M_y and gives away Σ_y max_w L_w·M_y.
 For
@@ -17,21 +17,13 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
 
-import numpy as np
-
-from sievert.arrays import AnyArray, ObjectArray
-from sievert.numerics import at_most, decimal, exact_matmul
-from sievert.proofs._base import Proof, exact_rows, require_channels, require_prior, rows_from, texts_of
-from sievert.proofs._neighbours import Neighbours, polar_excess, shown
+from sievert.arrays import ObjectArray
+from sievert.numerics import decimal, exact_matmul
+from sievert.proofs._base import Proof, require_channels, require_prior, rows_from, texts_of
+from sievert.proofs._neighbours import Neighbours, binary_digits, polar_excess, shown
 from sievert.proofs._reading import fraction, fractions, whole
 
-__all__ = [
-    "AccuracyCounterexample",
-    "DaleniusProof",
-    "FrontierProof",
-    "InferenceCounterexample",
-    "NoFreeLunchProof",
-]
+__all__ = ["FrontierProof"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +176,8 @@ class FrontierProof(Proof):
                 raise ValueError("weights must be ≥ 0 with one sum for every guess")
             functionals = functionals - exact_matmul(weights, table)
             total += sums.pop() * (limit + self.tails)
-        if max(polar_excess(self.space, functionals, self.multipliers)) > 0:
+        digits = binary_digits(self.prior)
+        if max(polar_excess(self.space, functionals, self.multipliers, digits)) > 0:
             raise ValueError("a private column is worth more than the prices allow")
         if total > self.upper:
             raise ValueError(f"the certificate proves only {float(total):.12g}, more than is claimed")
@@ -213,200 +206,4 @@ class FrontierProof(Proof):
         return (
             f"the most that {self.space.words()} is worth {kept} is {worth}; one that gives away at most "
             f"{given} is worth the former"
-        )
-
-
-# ── Joints that object ──────────────────────────────────────────────────────────────────────────────────────
-
-
-@dataclass(frozen=True, eq=False)
-class DaleniusProof(Proof):
-    """A joint [secret, input] under which the secret is guessed better from B than from A (Fernandes, eq.
-    5.3)."""
-
-    kind: ClassVar[str] = "Dalenius witness"
-    less_safe: AnyArray
-    safer: AnyArray
-    joint: AnyArray
-
-    def data(self) -> dict[str, Any]:
-        names = ("less_safe", "safer", "joint")
-        return {name: texts_of(getattr(self, name)) for name in names}
-
-    @classmethod
-    def from_data(cls, data: dict[str, Any]) -> DaleniusProof:
-        return cls(*(rows_from(data[name]) for name in ("less_safe", "safer", "joint")))
-
-    def values(self) -> tuple[Fraction, Fraction]:
-        """How often the secret is guessed from A and from B."""
-        joint = exact_rows(self.joint)
-        tables = (exact_rows(self.less_safe), exact_rows(self.safer))
-        first, second = (sum(exact_matmul(joint, t).max(axis=0).tolist(), Fraction(0)) for t in tables)
-        return first, second
-
-    def proved(self) -> str:
-        a, b, joint = (exact_rows(part) for part in (self.less_safe, self.safer, self.joint))
-        require_channels(("A", a), ("B", b), rounding=Fraction(0))
-        if joint.shape[1] != len(a) or any(v < 0 for v in joint.ravel()) or joint.sum() != 1:
-            raise ValueError("the joint is not a distribution over secrets and inputs")
-        before, after = self.values()
-        if after <= before:
-            raise ValueError(f"the secret is not guessed better from B: {float(after):.6g}")
-        return (
-            f"a secret with {len(joint)} values that is correlated with the input is guessed with "
-            "probability "
-            f"{float(after):.6g} from B and {float(before):.6g} from A, so that A is not refined by B"
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class NoFreeLunchProof(Proof):
-    """A mechanism on a property that is both secret and useful compromises by (1 - V)/2 at least (Thm
-    5.1)."""
-
-    kind: ClassVar[str] = "no free lunch"
-    channel: AnyArray
-    prior: AnyArray
-
-    def data(self) -> dict[str, Any]:
-        return {"channel": texts_of(self.channel), "prior": texts_of(self.prior[None, :])[0]}
-
-    @classmethod
-    def from_data(cls, data: dict[str, Any]) -> NoFreeLunchProof:
-        return cls(rows_from(data["channel"]), rows_from([data["prior"]])[0])
-
-    @property
-    def guess(self) -> Fraction:
-        """How often the property is guessed after the release, which is also the accuracy."""
-        joint = exact_rows(self.prior[None, :])[0][:, None] * exact_rows(self.channel)
-        return sum(joint.max(axis=0).tolist(), Fraction(0))
-
-    @property
-    def before(self) -> Fraction:
-        """How often it is guessed before."""
-        return Fraction(max(exact_rows(self.prior[None, :])[0].tolist()))
-
-    @property
-    def compromise(self) -> Fraction:
-        """The least e with an accuracy of at least 1 - e and a guess of at most the one before plus e."""
-        return max(1 - self.guess, self.guess - self.before)
-
-    @property
-    def least(self) -> Fraction:
-        """What no mechanism is below."""
-        return (1 - self.before) / 2
-
-    def proved(self) -> str:
-        table, prior = exact_rows(self.channel), exact_rows(self.prior[None, :])[0]
-        require_channels(("the channel", table), rounding=Fraction(0))
-        require_prior(prior, len(table))
-        if self.compromise < self.least:
-            raise ValueError("the mechanism compromises less than is possible")
-        return (
-            f"the property is guessed with {float(self.before):.6g} before and {float(self.guess):.6g} "
-            "after: this "
-            f"mechanism compromises by {float(self.compromise):.6g}, and none by less than "
-            f"{float(self.least):.6g}"
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class InferenceCounterexample(Proof):
-    """Two uses that a mechanism tells apart: a secret that goes with them is inferred (Fernandes, Thm
-    5.2)."""
-
-    kind: ClassVar[str] = "inference counter-example"
-    channel: AnyArray
-    pair: tuple[int, int]
-
-    def data(self) -> dict[str, Any]:
-        return {"channel": texts_of(self.channel), "pair": list(self.pair)}
-
-    @classmethod
-    def from_data(cls, data: dict[str, Any]) -> InferenceCounterexample:
-        first, second = (whole(value, 0) for value in data["pair"])
-        return cls(rows_from(data["channel"]), (first, second))
-
-    @property
-    def guess(self) -> Fraction:
-        """How often the secret is guessed where each of its two values goes with one of the uses."""
-        table = exact_rows(self.channel)
-        first, second = (table[i] for i in self.pair)
-        return sum((max(a, b) for a, b in zip(first, second, strict=True)), Fraction(0)) / 2
-
-    def proved(self) -> str:
-        table = exact_rows(self.channel)
-        require_channels(("the channel", table), rounding=Fraction(0))
-        if self.pair[0] == self.pair[1] or max(self.pair) >= len(table):
-            raise ValueError("the pair is not two inputs of the channel")
-        if self.guess <= Fraction(1, 2):
-            raise ValueError("the channel does not tell the two uses apart")
-        i, j = self.pair
-        return (
-            f"a secret with two values, one with use {i} and one with use {j}, is guessed with probability "
-            f"{float(self.guess):.6g} after the release and 1/2 from a mechanism that says nothing: this "
-            "one is not "
-            "optimal against inference attacks"
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class AccuracyCounterexample(Proof):
-    """Another ε-private mechanism that tells a use better, for one correlation (Fernandes, Thm 5.3).
-
-    Each of two uses goes with one of the secrets of `pair`; `truth` is how often the other mechanism tells
-    right.
-    """
-
-    kind: ClassVar[str] = "accuracy counter-example"
-    channel: AnyArray
-    eps: Fraction | None
-    alpha: Fraction | None
-    pair: tuple[int, int]
-    truth: Fraction
-
-    def data(self) -> dict[str, Any]:
-        return {
-            "channel": texts_of(self.channel),
-            "eps": None if self.eps is None else str(self.eps),
-            "alpha": None if self.alpha is None else str(self.alpha),
-            "pair": list(self.pair),
-            "truth": str(self.truth),
-        }
-
-    @classmethod
-    def from_data(cls, data: dict[str, Any]) -> AccuracyCounterexample:
-        first, second = (whole(value, 0) for value in data["pair"])
-        eps, alpha = (None if data[key] is None else fraction(data[key]) for key in ("eps", "alpha"))
-        return cls(rows_from(data["channel"]), eps, alpha, (first, second), fraction(data["truth"]))
-
-    @property
-    def own(self) -> Fraction:
-        """How often the use is told right by the mechanism itself."""
-        return InferenceCounterexample(self.channel, self.pair).guess
-
-    def proved(self) -> str:
-        table = exact_rows(self.channel)
-        require_channels(("the channel", table), rounding=Fraction(0))
-        if self.pair[0] == self.pair[1] or max(self.pair) >= len(table):
-            raise ValueError("the pair is not two inputs of the channel")
-        length = (Fraction(1),)
-        space = Neighbours("uniform", len(table), (), length, self.eps, self.alpha)
-        space.check()
-        other = np.full((len(table), 2), 1 - self.truth, dtype=object)
-        other[:, 0] = self.truth
-        other[self.pair[1]] = [1 - self.truth, self.truth]
-        if not Fraction(1, 2) <= self.truth <= 1:
-            raise ValueError("the other mechanism is no channel")
-        space.require_private(table)
-        space.require_private(other)
-        if self.truth <= self.own:
-            raise ValueError("the other mechanism does not tell the use better")
-        i, j = self.pair
-        return (
-            f"a use with two values, one with secret {i} and one with secret {j}, is told right with "
-            "probability "
-            f"{float(self.own):.6g} by this mechanism and {at_most(self.truth, 6)} by another that is as "
-            "private: "
-            "this one is not optimal for accuracy"
         )

@@ -17,9 +17,9 @@ from sievert.arrays import ObjectArray
 from sievert.numerics import decimal, exp_above, exp_below
 from sievert.proofs._reading import fraction, fractions, whole
 
-__all__ = ["Neighbours", "polar_excess", "shown"]
+__all__ = ["Neighbours", "binary_digits", "forest_excess", "polar_excess", "shown"]
 
-# Sums that are rounded upwards keep so many binary digits.
+# Sums that are rounded upwards keep so many binary digits of the least probability.
 BITS = 100
 # Powers of alpha have at most so many binary digits.
 MOST_BITS = 10**6
@@ -175,12 +175,13 @@ class Neighbours:
 
 
 def polar_excess(
-    space: Neighbours, functionals: ObjectArray, multipliers: Sequence[Any] = ()
+    space: Neighbours, functionals: ObjectArray, multipliers: Sequence[Any] = (), digits: int = BITS
 ) -> list[Fraction]:
     """For each functional [output, input]: a number that is ≤ 0 only where no private column makes it
     positive.
 
-    Where e^-ε is known exactly nothing is rounded; else sums are rounded upwards to BITS binary digits.
+    Where e^-ε is known exactly nothing is rounded; else sums along a forest are rounded upwards to so many
+    binary digits after the point.
     """
     if space.form == "free":
         return [max(row) for row in functionals.tolist()]
@@ -189,6 +190,9 @@ def polar_excess(
         return [_spread_over(row, low) for row in functionals.tolist()]
     if space.form == "graph":
         return _by_multipliers(space, functionals, multipliers)
+    if space.alpha is None:
+        scaled = [[-((-v.numerator << digits) // v.denominator) for v in row] for row in functionals.tolist()]
+        return [Fraction(most, 1 << digits) for most in forest_excess(space, scaled)]
     held = functionals.copy()
     unbounded = [Fraction(0)] * len(held)
     for child, parent, edge in space.order:
@@ -198,9 +202,33 @@ def polar_excess(
             unbounded = [max(pair) for pair in zip(unbounded, values, strict=True)]
         # A child's entry is as large as allowed where it helps, and as small where it does not.
         carried = [v / low if v > 0 and low else v * low for v in values]
-        sums = [v + more for v, more in zip(held[:, parent].tolist(), carried, strict=True)]
-        held[:, parent] = sums if space.alpha is not None else [_up(value) for value in sums]
+        held[:, parent] = [v + more for v, more in zip(held[:, parent].tolist(), carried, strict=True)]
     found = [max(row) for row in held[:, space.roots].tolist()]
+    return [far or near for far, near in zip(unbounded, found, strict=True)]
+
+
+def binary_digits(prior: ObjectArray) -> int:
+    """How many binary digits after the point keep BITS of every probability above 0."""
+    return BITS + max(int(1 / v).bit_length() for v in prior.tolist() if v > 0)
+
+
+def forest_excess(space: Neighbours, functionals: list[list[int]]) -> list[int]:
+    """`polar_excess` of a forest in whole numbers of one unit, every sum rounded upwards."""
+    columns = [list(column) for column in zip(*functionals, strict=True)]
+    unbounded = [0] * len(functionals)
+    for child, parent, edge in space.order:
+        low = space.shrinks(space.lengths[edge])[0]
+        top, bottom = low.numerator, low.denominator
+        values = columns[child]
+        if not top:
+            unbounded = [max(pair) for pair in zip(unbounded, values, strict=True)]
+            continue
+        # A child's entry is as large as allowed where it helps, and as small where it does not.
+        columns[parent] = [
+            held - (-v * bottom // top if v > 0 else -v * top // bottom)
+            for held, v in zip(columns[parent], values, strict=True)
+        ]
+    found = [max(row) for row in zip(*(columns[root] for root in space.roots), strict=True)]
     return [far or near for far, near in zip(unbounded, found, strict=True)]
 
 
@@ -210,15 +238,6 @@ def _spread_over(row: list[Fraction], low: Fraction) -> Fraction:
     if not low:
         return above or sum(row, Fraction(0))
     return sum(row, Fraction(0)) + (1 / low - 1) * above
-
-
-def _up(value: Fraction) -> Fraction:
-    """The least number with BITS binary digits that is not below."""
-    top, bottom = value.numerator, value.denominator
-    shift = BITS - top.bit_length() + bottom.bit_length()
-    if shift < 0:
-        return Fraction(-((-top) // (bottom << -shift)) << -shift)
-    return Fraction(-((-top << shift) // bottom), 1 << shift)
 
 
 def _by_multipliers(

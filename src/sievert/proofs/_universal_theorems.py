@@ -34,8 +34,9 @@ __all__ = [
 class QuotientProof(Setting):
     """A mechanism, metric and loss that do not tell inputs of one block apart, and a proof about one of each.
 
-    Averaging the rows of any private mechanism over a block, weighted by the prior, keeps it private between
-    blocks, so what is best on representatives is best on all inputs (our notes, 4.10).
+    Averaging the rows of any private mechanism over a block, weighted by prior and loss, keeps it private
+    between blocks, so what is best on representatives, the first of each, is best on all inputs (our notes,
+    4.10).
     """
 
     kind: ClassVar[str] = "universal optimality of blocks"
@@ -97,11 +98,9 @@ def _merged(table: ObjectArray) -> ObjectArray:
 
 
 def _alike(first: ObjectArray, second: ObjectArray) -> bool:
-    """Whether losses at two inputs differ by a positive factor and a shift only."""
+    """Whether losses at a second input are those at a first up to a factor ≥ 0 and a shift."""
     a, b = first - min(first), second - min(second)
-    if not a.any() or not b.any():
-        return not a.any() and not b.any()
-    return not (a * max(b) != b * max(a)).any()
+    return not b.any() or (bool(a.any()) and not (a * max(b) != b * max(a)).any())
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,9 +14,9 @@ from scipy.special import log_ndtr
 from sievert.arrays import BoolArray, FloatArray
 from sievert.channels import Channel
 from sievert.channels.divergences import delta_curve, renyi_curve, smallest_epsilon
-from sievert.errors import FileError, PolicyError, TooLargeError
+from sievert.errors import FileError, TooLargeError
 from sievert.limits import composed_epsilon, gaussian_delta, odds_growth
-from sievert.limits.promises import LARGEST_RELEASES, ApproximateClaim, claim_of
+from sievert.limits.promises import claim_of
 from sievert.numerics import amount, in_percent
 from sievert.results import Result
 from sievert.spaces import Metric
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CLAIM_TOLERANCE",
+    "ROUNDED",
     "Check",
     "Promise",
-    "allowed_guess",
     "checks",
     "is_within",
     "kept_promise",
@@ -160,23 +160,6 @@ def record_belief(scenario: Scenario) -> NDArray[np.float64] | None:
     if scenario.region is not None:
         return np.asarray(given.on_map(scenario.region), dtype=np.float64)
     return np.asarray(given.over(scenario.policy.values, scenario.policy.absent), dtype=np.float64)
-
-
-def allowed_guess(scenario: Scenario, eps: float, count: int, before: float) -> float:
-    """What any mechanism with this ε allows in so many releases; 1 where that is not known."""
-    if scenario.policy.constrained or math.isinf(eps):
-        return 1.0
-    from sievert.limits import policy_guess
-
-    try:
-        # Of more releases than are composed one by one the ε is added up.
-        claim = ApproximateClaim(eps, 0.0, count)
-        if count > LARGEST_RELEASES:
-            claim = ApproximateClaim(eps * count)
-        found, blind = policy_guess(claim, scenario.policy, record_belief(scenario))
-    except (PolicyError, TooLargeError):
-        return 1.0
-    return found.upper if math.isclose(blind, before, rel_tol=1e-9) else 1.0
 
 
 # ── Does the mechanism of a file keep what [claim] promises? ────────────────────────────────────────────────

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial, singledispatch
 from typing import Any
@@ -14,13 +15,17 @@ from numpy.typing import NDArray
 from sievert.channels import Channel, NoiseChannel, PlanarNoise
 from sievert.errors import TooLargeError
 from sievert.files import Scenario
-from sievert.measures import Adversary, Gain, Identity, Unit, WithinGain, adversary_title, leakage
+from sievert.measures import Adversary, Gain, Identity, Tries, Unit, WithinGain, adversary_title, leakage
 from sievert.numerics import brief, in_bits
-from sievert.observations import PlaneView, RecordGain, repeated_gain
-from sievert.questions._seen import Seen, belief_of
+from sievert.observations import PlaneView, RecordGain, SimulatedGain, repeated_gain
+from sievert.questions._seen import SEED, SHARE, Seen, belief_of
 from sievert.results import Result
 
 __all__ = ["Finding", "Unanswered", "findings"]
+
+EVERY_OUTPUT = "exact: every output"
+# Bounds this close to each other, as a share of the upper one, say more than a simulation.
+NARROW = 0.02
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,10 @@ class Finding(Result):
     releases : how many releases of the same data the file speaks of
     repeated : expected gain (or loss) after all of them
     repeated_exact : whether `repeated` is exact; otherwise the adversary gains at most that
+    method, repeated_method : how `after` and `repeated` were found, or which bounds they are
+    least, repeated_least : where these are not exact, the other ends between which the gain certainly lies
+    simulated : `repeated` by simulation, where it is not nearly exact (None: not simulated); an estimate with
+        a 99.9 % interval, never a bound
     """
 
     name: str
@@ -55,6 +64,11 @@ class Finding(Result):
     releases: int = 1
     repeated: Any = 0.0
     repeated_exact: bool = True
+    method: str = ""
+    repeated_method: str = ""
+    least: Any = None
+    repeated_least: Any = None
+    simulated: SimulatedGain | None = None
 
     @property
     def title(self) -> str:
@@ -97,7 +111,9 @@ def _about_record(view: Seen) -> Findings:
 
     def found(place: int, model: Gain) -> Finding:
         gain = scenario.gain_about_record(place)
-        return _record_finding(gain, partial(view.gain, gain), model.unit, view)
+        return _record_finding(
+            gain, partial(view.gain, gain), model.unit, view, partial(view.simulated_gain, gain)
+        )
 
     return _answered(scenario, found)
 
@@ -150,9 +166,13 @@ def _name(model: Gain) -> str:
 
 
 def _record_finding(
-    gain: Adversary, gained: Callable[[int], RecordGain], unit: Unit | None, view: Seen
+    gain: Adversary,
+    gained: Callable[[int], RecordGain],
+    unit: Unit | None,
+    view: Seen,
+    drawn: Callable[[int], SimulatedGain | None],
 ) -> Finding:
-    """After one release and after all of them; `gained` says what the adversary gains after so many."""
+    """After one release and after all of them; what is gained, and what a simulation says of it."""
     once, count = gained(1), view.scenario.observations
     before, after = once.before, _unless_rounding(once.before, once.after)
     better = before - after if gain.is_loss else after - before
@@ -171,7 +191,22 @@ def _record_finding(
         count,
         _unless_rounding(repeated.before, repeated.after),
         repeated.exact,
+        once.method,
+        repeated.method,
+        _other_end(once),
+        _other_end(repeated),
+        None if _is_narrow(repeated) else drawn(count),
     )
+
+
+def _other_end(found: RecordGain) -> float | None:
+    """The end of the interval that is not shown; None where there is one number."""
+    return None if found.exact else found.lower if found.after == found.upper else found.upper
+
+
+def _is_narrow(found: RecordGain) -> bool:
+    """Whether a simulation would say less than the bounds do."""
+    return found.exact or found.upper - found.lower <= NARROW * abs(found.upper)
 
 
 def _after_all(gain: Adversary, found: RecordGain, view: Seen) -> RecordGain:
@@ -181,7 +216,10 @@ def _after_all(gain: Adversary, found: RecordGain, view: Seen) -> RecordGain:
     least = view.repeated(found.releases)
     if least.before != found.before or least.guess >= found.after:
         return found
-    return replace(found, after=least.guess, exact=least.exact)
+    ends = (least.guess if least.exact else min(found.lower, least.guess), least.guess)
+    return replace(
+        found, after=least.guess, exact=least.exact, lower=ends[0], upper=ends[1], method=least.method
+    )
 
 
 def _unless_rounding(before: float, after: float) -> float:
@@ -201,13 +239,27 @@ def _about_place(channel: PlanarNoise, view: Seen) -> Findings:
 def _place_finding(model: Gain, plane: PlaneView, view: Seen) -> Finding:
     scenario = view.scenario
     gain = model.adversary(scenario.policy.values, scenario.record_distance)
-    return _record_finding(gain, partial(plane.gain, gain), model.unit, view)
+    return _record_finding(
+        gain, partial(plane.gain, gain), model.unit, view, partial(_drawn_places, plane, gain)
+    )
+
+
+def _drawn_places(
+    plane: PlaneView, gain: Adversary, releases: int, metres: float | None = None
+) -> SimulatedGain | None:
+    """A gain about a place by simulation; None where its action is no set of cells, or it takes too long."""
+    if not isinstance(gain, Identity | Tries):
+        return None
+    with suppress(TooLargeError):
+        return plane.simulated(releases, SEED, tries=int(gain.tries), metres=metres, share=SHARE)
+    return None
 
 
 @_place_finding.register
 def _place_within(model: WithinGain, plane: PlaneView, view: Seen) -> Finding:
     # A gain of one's own is a table of all pairs of cells, which distances on a map do not need.
-    return _record_finding(plane.identity, partial(plane.within, model.within), model.unit, view)
+    drawn = partial(_drawn_places, plane, plane.identity, metres=model.within)
+    return _record_finding(plane.identity, partial(plane.within, model.within), model.unit, view, drawn)
 
 
 def _finding(
@@ -233,4 +285,8 @@ def _finding(
         releases,
         found.posterior if repeated is None else repeated.after,
         repeated is None or repeated.exact,
+        EVERY_OUTPUT,
+        EVERY_OUTPUT if repeated is None else repeated.method,
+        None,
+        None if repeated is None else _other_end(repeated),
     )

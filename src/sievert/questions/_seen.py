@@ -21,10 +21,20 @@ from sievert.arrays import BoolArray, FloatArray
 from sievert.channels import CellNoise, Channel, Epsilon, NoiseChannel, SumNoise, TableNoise
 from sievert.errors import FileError, TooLargeError
 from sievert.files import Scenario, added_noise
-from sievert.measures import Adversary, Capacity, RecordLeakage, capacity, noise_capacity, record_leakage
+from sievert.limits import allowed_guess
+from sievert.measures import (
+    Adversary,
+    Capacity,
+    Identity,
+    RecordLeakage,
+    capacity,
+    noise_capacity,
+    record_leakage,
+)
 from sievert.observations import (
     OneRecord,
     RecordGain,
+    RecordView,
     ReleasesWithin,
     RepeatedGuess,
     SimulatedGain,
@@ -37,16 +47,20 @@ from sievert.observations import (
 )
 from sievert.policies import Answers, Policy
 from sievert.proofs import NoiseProof, Proof, verify
-from sievert.questions._accept import allowed_guess
+from sievert.questions._accept import CLAIM_TOLERANCE, ROUNDED, record_belief
 from sievert.spaces import Metric, metrics
 
 __all__ = ["Seen", "belief_of", "seen"]
 
 EXACT = "exact: one record seen through the noise"
 ABOVE = "bound: one record seen through the noise"
+BY_PROMISE = "bound: what any mechanism of this ε allows after all releases"
+BY_SUM = "bound: ε adds up over the releases"
 # Beyond this many values their distances are not listed.
 LARGEST_PAIRS = 5_000
 SEED = 0
+# Each further simulation takes this part of the first, and is left out where it would draw fewer records.
+SHARE, FEWEST = 4, 200
 # Columns of a channel that are proportional up to 1e-12 count as one, in each of up to a thousand releases.
 UNRESOLVED = 1e-9
 
@@ -115,6 +129,10 @@ class Seen(ABC):
         """The best guess after so many releases by simulation; None where nobody needs it, or too large."""
         return None
 
+    def simulated_gain(self, adversary: Adversary, releases: int) -> SimulatedGain | None:
+        """What an adversary gains by simulation; None where it is not simulated, or too large."""
+        return None
+
     @abstractmethod
     def _own_record(self) -> RecordLeakage:
         """The guess about one record after one release, from the mechanism itself."""
@@ -129,7 +147,7 @@ class Seen(ABC):
         record = self._own_record()
         if not record.is_bound:
             return record
-        allowed = allowed_guess(self.scenario, self.epsilon.nats, 1, record.before)
+        allowed = self._allowed(1, record.before)
         if allowed >= record.after:
             return record
         return replace(record, after=allowed, bits=math.log2(allowed / record.before))
@@ -143,21 +161,30 @@ class Seen(ABC):
     def _least_repeated(self, count: int) -> RepeatedGuess:
         record = self.record
         if count == 1:
-            return RepeatedGuess(record.before, record.after, not record.is_bound, count)
+            return RepeatedGuess(record.before, record.after, not record.is_bound, count, record.method)
         found = self._own_repeated(count)
         if found is None:
-            found = RepeatedGuess(
-                record.before, _faded(self.scenario, self.epsilon.nats * count), False, count
-            )
+            faded = _faded(self.scenario, self.epsilon.nats * count)
+            found = RepeatedGuess(record.before, faded, False, count, BY_SUM)
         if self._is_unresolved(found):
-            found = replace(found, guess=_faded(self.scenario, self.epsilon.nats * count), exact=False)
+            faded = _faded(self.scenario, self.epsilon.nats * count)
+            found = replace(found, guess=faded, exact=False, method=BY_SUM)
         if not found.exact:
-            allowed = allowed_guess(self.scenario, self.epsilon.nats, count, found.before)
-            found = replace(found, guess=min(found.guess, allowed))
+            allowed = self._allowed(count, found.before)
+            if allowed < found.guess:
+                found = replace(found, guess=allowed, method=BY_PROMISE)
         if not record.is_bound and found.before == record.before and found.guess < record.after:
             # More releases never help less; rounding may say so by 1e-16.
             found = replace(found, guess=record.after)
         return found
+
+    def _allowed(self, count: int, before: float) -> float:
+        """What any mechanism of this ε allows after so many releases."""
+        scenario, eps = self.scenario, self.epsilon.nats
+        claimed = scenario.claimed_eps
+        if claimed is not None and claimed * (1 - CLAIM_TOLERANCE) <= eps <= claimed * (1 + ROUNDED):
+            eps = claimed  # a promise that is used up is asked about too, and answered once for both
+        return allowed_guess(scenario.policy, eps, count, record_belief(scenario), before)
 
     def _is_unresolved(self, found: RepeatedGuess) -> bool:
         """Whether a guess that does grow has grown by less than sums of rounded terms can tell."""
@@ -247,6 +274,7 @@ class Unlisted(Seen):
     def __init__(self, scenario: Scenario, noise: NoiseChannel) -> None:
         super().__init__(scenario)
         self.noise = noise
+        self._drawn: dict[int, SimulatedGain | None] = {}
 
     @property
     def words(self) -> str:
@@ -302,10 +330,29 @@ class Unlisted(Seen):
 
     def simulated(self, releases: int) -> SimulatedGain | None:
         """Beside a bound; not where what others leave possible differs, or clamping hides some noise."""
+        if releases not in self._drawn:
+            self._drawn[releases] = self._simulated(releases)
+        return self._drawn[releases]
+
+    def _simulated(self, releases: int) -> SimulatedGain | None:
         if len(self.views) != 1 or self.views[0].is_cut or self.repeated(releases).exact:
             return None
         with suppress(TooLargeError):
             return self.views[0].simulated(releases, SEED)
+        return None
+
+    def simulated_gain(self, adversary: Adversary, releases: int) -> SimulatedGain | None:
+        view = self.views[0] if len(self.views) == 1 else None
+        if not isinstance(view, RecordView) or view.is_cut:
+            return None
+        if isinstance(adversary, Identity):
+            return self.simulated(releases)
+        # Some of the work of one simulation, since a file may name several adversaries.
+        samples = view.samples(adversary, releases) // SHARE
+        if samples < FEWEST:
+            return None
+        with suppress(TooLargeError):
+            return view.simulated(releases, SEED, samples, adversary)
         return None
 
     @cached_property

@@ -171,21 +171,25 @@ def promised_guess(claim: Claim, policy: Policy, belief: FloatArray | None) -> t
             found, blind = policy_guess(claim, policy, belief)
             return Amount(found.upper, found.lower >= found.upper * (1 - MEETS)), blind
     if isinstance(claim, ApproximateClaim) and claim.lost == 0:
-        return _by_eps(claim.eps * claim.releases, policy, belief)
+        return _by_eps(claim, policy, belief)
     return None
 
 
-def _by_eps(eps: float, policy: Policy, belief: FloatArray | None) -> tuple[Amount, float] | None:
-    """What ε alone allows, which adds up over releases; without all distances, by the capacity it allows."""
+def _by_eps(
+    claim: ApproximateClaim, policy: Policy, belief: FloatArray | None
+) -> tuple[Amount, float] | None:
+    """What ε alone allows, which adds up over releases: the least of what it leaves of the odds of any two
+    values and of the capacity of one record, which some mechanism reaches for a uniform belief."""
+    blind = 1 / len(policy.values) if belief is None else float(belief.max())
+    eps, found = claim.eps * claim.releases, []
     with suppress(SievertError):
         # Alvim et al., Prop 21.
-        bound = record_leakage(eps, policy, prior=belief)
-        return Amount(bound.after, False), bound.before
+        found.append(Amount(record_leakage(eps, policy, prior=belief).after, False))
     with suppress(SievertError):
-        blind = 1 / len(policy.values) if belief is None else float(belief.max())
-        most = worst_leakage(policy, eps, individual=True).upper.factor * blind
-        return Amount(min(1.0, most), False), blind
-    return None
+        worst = worst_leakage(policy, eps, individual=True)
+        reached = belief is None and claim.releases == 1 and worst.exact is not None
+        found.append(Amount(min(1.0, worst.upper.factor * blind), reached))
+    return (min(found, key=lambda amount: (amount.value, not amount.exact)), blind) if found else None
 
 
 def _promised_database(scenario: Scenario, audit: Audit) -> Amount | None:

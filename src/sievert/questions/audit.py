@@ -56,6 +56,7 @@ class Audit(Result):
     observations : how many releases of the same data
     repeated_eps : total ε of them all for one person, who may own several records
     repeated_guess : best guess about one record after them all, exactly or (`repeated_exact` False) at most
+    repeated_method : how it was found, or which bound it is
     worst : what any mechanism with this ε could leak about the database (None: ε is infinite, or the policy
         is too large for it)
     checks : the limits of [accept]
@@ -107,6 +108,7 @@ class Audit(Result):
     inference: Inference | None = None
     interval: IntervalFacts | None = None
     secret: Literal["value", "record", "answer"] = "answer"
+    repeated_method: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Fields as plain data; inference and interval only where there are any."""
@@ -257,6 +259,7 @@ def audit(scenario: Described | str | Path) -> Audit | Result:
         inference=_inference(scenario),
         interval=_interval(scenario.channel, scenario),
         secret=scenario.gains_about,
+        repeated_method=repeated.method,
     )
     return replace(result, standing=standing(scenario, result))
 

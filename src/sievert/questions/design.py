@@ -29,6 +29,7 @@ from sievert.design import (
     minimax_regret,
     survey_design,
     table_design,
+    universal_by_theorem,
 )
 from sievert.errors import FileError, MechanismError, TooLargeError
 from sievert.files import ReleaseModel, Scenario, dumps, file_eps, moved
@@ -46,8 +47,8 @@ __all__ = ["Design", "NoiseDesign", "ResponseDesign", "channel_suffixes", "desig
 EXACT, FLOATS = ".csv", ".npz"
 # Reports of a survey that says nothing about their number.
 REPORTS = 1000
-# Inputs up to which other priors are asked about, and linear programs that may be spent on them.
-LARGEST_UNIVERSAL, EFFORT = 12, 2000
+# Answers up to which other priors are asked about with so many linear programs, and by theorems alone.
+LARGEST_UNIVERSAL, EFFORT, LARGEST_BY_THEOREM = 12, 2000, 200
 
 
 @dataclass(frozen=True)
@@ -248,9 +249,8 @@ def listed_design(scenario: Scenario, eps: float | None = None) -> Design:
     else:
         found = candidates_beside(regret.mechanism, answers, level, loss, gains, alpha)
     universal, exists = None, None
-    if regret is None and len(answers.labels) <= LARGEST_UNIVERSAL:
-        mechanism = found.optimal.mechanism
-        universal = is_universally_optimal(mechanism, answers, level, loss, alpha=alpha, effort=EFFORT)
+    if regret is None and len(answers.labels) <= LARGEST_BY_THEOREM:
+        universal = _other_priors(found.optimal.mechanism, answers, level, loss, alpha)
         exists = existence_by_theorem(answers.metric, level, loss, alpha=alpha)
     proof = found.optimal.certificate
     if regret is not None and regret.certificate is not None:
@@ -266,6 +266,15 @@ def listed_design(scenario: Scenario, eps: float | None = None) -> Design:
         exists,
         regret,
     )
+
+
+def _other_priors(
+    mechanism: Channel, answers: Answers, eps: float | None, loss: object, alpha: object
+) -> Universality:
+    """Whether the mechanism is best whatever the prior; of many answers by theorems alone."""
+    if len(answers.labels) <= LARGEST_UNIVERSAL:
+        return is_universally_optimal(mechanism, answers, eps, loss, alpha=alpha, effort=EFFORT)
+    return universal_by_theorem(mechanism, answers, eps, loss, alpha)
 
 
 def _least_regret(answers: Answers, eps: float | None, loss: object, alpha: object) -> MinimaxRegret:

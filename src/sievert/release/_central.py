@@ -108,31 +108,22 @@ def noisy_table(plan: Plan, totals: IntArray, sampler: Sampler) -> NoisyTable:
     """Draw the noise and lay out the table: value, interval and what the noise is in every row."""
     table, noise, errors = plan.table, plan.noise, plan.errors
     assert table is not None
-    if noise is not None:
-        drawn = sampler.draw(totals)
-        values: list[Any] = [table.step * int(steps) for steps in drawn]
-    else:
-        position = int(sampler.draw_positions([true_answer(plan, totals)])[0])
-        found: Any = plan.channel.outputs[position]
-        several = len(table.cells) > 1
-        numeric = several or isinstance(found, int | float)
-        listed = list(found) if several else [found]
-        values = [Fraction(str(value)) for value in listed] if numeric else listed
+    drawn, values = _drawn(plan, totals, sampler)
     # The truth lies in its public range, whether or not the noisy value does.
     limits = table.range(plan.scenario.policy, plan.domain().drops)
     clamped = None if noise is None else noise.limits
-    lows, highs = _intervals(values, errors.radius, limits, table.step, clamped)
+    lows, highs = _intervals(drawn, errors.radius, limits, table.step, clamped)
     by = list(zip(*table.cells, strict=True)) if table.names else [(table.words,)]
     names = [*(table.names or ["what"]), "value", "low", "high", "noise_sd"]
     sd = None if errors.sd is None else float(f"{errors.sd:.6g}")
-    columns = [*by, [_plain(v) for v in values], lows, highs, [sd] * len(values)]
+    columns = [*by, values, lows, highs, [sd] * len(values)]
     if noise is not None:
         parameter, level = noise.written
         names.append(f"{parameter}_of_step")
         columns.append([str(level)] * len(values))
     if len(table.cells) > 1 and plan.scenario.policy.absent is None and not plan.domain().drops:
         names.append("adjusted")
-        nearest = nearest_table([int(value) for value in values], plan.scenario.policy.records)
+        nearest = nearest_table(values, plan.scenario.policy.records)
         columns.append(nearest.tolist())
     if note(plan):
         names.append("note")
@@ -143,24 +134,65 @@ def noisy_table(plan: Plan, totals: IntArray, sampler: Sampler) -> NoisyTable:
     return NoisyTable(tuple(names), tuple(tuple(column) for column in columns))
 
 
+@dataclass(frozen=True)
+class Numbers:
+    """Numbers as whole numbers of 1/scale: a million of them need no fraction each."""
+
+    whole: list[int]
+    scale: int
+
+    def over(self, scale: int) -> list[int]:
+        """As whole numbers of a finer 1/scale."""
+        factor = scale // self.scale
+        return self.whole if factor == 1 else [factor * number for number in self.whole]
+
+    def written(self) -> list[Any]:
+        """As they are written: integers where they are, else decimals."""
+        scale = self.scale
+        if scale == 1:
+            return self.whole
+        return [number / scale if number % scale else number // scale for number in self.whole]
+
+
+def _drawn(plan: Plan, totals: IntArray, sampler: Sampler) -> tuple[Numbers | None, list[Any]]:
+    """What was drawn for every cell, as numbers where they are, and as it is written."""
+    table = plan.table
+    assert table is not None
+    if plan.noise is not None:
+        size = table.step.numerator
+        found = Numbers([size * steps for steps in sampler.draw(totals).tolist()], table.step.denominator)
+        return found, found.written()
+    output: Any = plan.channel.outputs[int(sampler.draw_positions([true_answer(plan, totals)])[0])]
+    several = len(table.cells) > 1
+    if not several and not isinstance(output, int | float):
+        return None, [output]
+    listed = [Fraction(str(value)) for value in (output if several else [output])]
+    scale = math.lcm(*(value.denominator for value in listed))
+    found = Numbers([int(value * scale) for value in listed], scale)
+    return found, found.written()
+
+
 def _intervals(
-    values: list[Any],
+    drawn: Numbers | None,
     radius: Fraction | None,
     limits: tuple[int, int],
     step: Fraction,
     clamped: tuple[int, int] | None = None,
 ) -> tuple[list[Any], list[Any]]:
-    if radius is None or not all(isinstance(value, Fraction) for value in values):
-        return [None] * len(values), [None] * len(values)
-    lows, highs = [value - radius for value in values], [value + radius for value in values]
-    least, greatest = limits[0] * step, limits[1] * step
+    if radius is None or drawn is None:
+        missing = [None] * (1 if drawn is None else len(drawn.whole))
+        return missing, missing
+    scale = math.lcm(drawn.scale, radius.denominator, step.denominator)
+    unit, away, values = int(step * scale), int(radius * scale), drawn.over(scale)
+    least, greatest = limits[0] * unit, limits[1] * unit
+    lows = [min(max(value - away, least), greatest) for value in values]
+    highs = [max(min(value + away, greatest), least) for value in values]
     if clamped is not None:
         # A number that was cut off to fit says only that the noisy one lay at its limit or beyond.
-        lows = [least if v <= clamped[0] * step else low for v, low in zip(values, lows, strict=True)]
-        highs = [greatest if v >= clamped[1] * step else high for v, high in zip(values, highs, strict=True)]
-    lows = [min(max(low, least), greatest) for low in lows]
-    highs = [max(min(high, greatest), least) for high in highs]
-    return [_plain(low) for low in lows], [_plain(high) for high in highs]
+        bottom, top = clamped[0] * unit, clamped[1] * unit
+        lows = [least if v <= bottom else low for v, low in zip(values, lows, strict=True)]
+        highs = [greatest if v >= top else high for v, high in zip(values, highs, strict=True)]
+    return Numbers(lows, scale).written(), Numbers(highs, scale).written()
 
 
 def _plain(value: Any) -> Any:

@@ -14,7 +14,9 @@ import math
 from bisect import bisect_left
 from collections.abc import Callable, Hashable, Sequence
 from fractions import Fraction
-from typing import Any
+from functools import cached_property
+from operator import itemgetter
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,22 +59,16 @@ class Domain:
         self.columns = list(columns)
         self.rules = rules
         self.missing_texts = frozenset(text.strip() for text in missing_values)
-        self._index = _positions(values)
-        parts: list[Sequence[Hashable]] = [values]
-        if len(columns) > 1:
-            for value in values:
-                if not isinstance(value, tuple) or len(value) != len(columns):
-                    raise FileError(
-                        f"data.column names {len(columns)} columns but the policy has the value {value!r}; "
-                        "its values must be lists with an entry for each column "
-                        "(values = { product = [[…], […]] })"
-                    )
-            parts = [list(column) for column in zip(*values, strict=True)]
+        self._values = values
         self._attributes = [
-            _Attribute(name, _distinct(part), _part(rules, i, columns), self.missing_texts)
-            for i, (name, part) in enumerate(zip(columns, parts, strict=True))
+            _Attribute(name, part, _part(rules, i, columns), self.missing_texts)
+            for i, (name, part) in enumerate(zip(columns, _parts(values, columns), strict=True))
         ]
         self._cache: dict[Any, int] = {}
+
+    @cached_property
+    def _index(self) -> Callable[[Hashable], int]:
+        return _positions(self._values)
 
     @property
     def drops(self) -> bool:
@@ -128,8 +124,19 @@ def _positions(values: Sequence[Hashable]) -> Callable[[Hashable], int]:
     return {value: i for i, value in enumerate(values)}.__getitem__
 
 
-def _distinct(values: Sequence[Hashable]) -> Sequence[Hashable]:
-    return values if isinstance(values, range) else list(dict.fromkeys(values))
+def _parts(values: Sequence[Hashable], columns: Sequence[str]) -> list[Sequence[Hashable]]:
+    """The values of each column, once each."""
+    if len(columns) == 1:
+        return [values if isinstance(values, range) else list(dict.fromkeys(values))]
+    if {len(value) if isinstance(value, tuple) else 0 for value in values} != {len(columns)}:
+        other = next(v for v in values if not isinstance(v, tuple) or len(v) != len(columns))
+        raise FileError(
+            f"data.column names {len(columns)} columns but the policy has the value {other!r}; "
+            "its values must be lists with an entry for each column "
+            "(values = { product = [[…], […]] })"
+        )
+    entries = cast("Sequence[tuple[Hashable, ...]]", values)
+    return [list(dict.fromkeys(map(itemgetter(i), entries))) for i in range(len(columns))]
 
 
 class _RangeNumbers(Sequence[tuple[Fraction, Hashable]]):

@@ -26,7 +26,7 @@ from sievert.mechanisms import (
     PixelatedLaplaceChannel,
     TruncatedGeometricChannel,
 )
-from sievert.numerics import log_fraction, rounded_up
+from sievert.numerics import exact_sum, log_fraction, rounded_up
 from sievert.policies import Answers
 from sievert.proofs import Decay
 from sievert.questions import CLAIM_TOLERANCE
@@ -189,7 +189,7 @@ def _exactly(channel: Channel) -> Channel:
         return channel
     if channel.form == "float":
         rows = [[Fraction(entry) for entry in row] for row in channel.matrix.tolist()]
-        if all(sum(row) == 1 for row in rows):
+        if all(exact_sum(row) == 1 for row in rows):
             return Channel(rows, channel.inputs, channel.outputs)
     return _rational(channel)
 
@@ -212,13 +212,17 @@ def _kept_claim(channel: Channel, answers: Answers, claimed: float) -> Channel:
     """
     rows = channel.exact
     assert rows is not None
-    average = [sum(column, Fraction(0)) / len(rows) for column in zip(*rows, strict=True)]
-    if any(mean and not entry for row in rows for entry, mean in zip(row, average, strict=True)):
+    # In whole numbers of one denominator: the rows, and their sum, which is the average times how many.
+    scale = math.lcm(*{entry.denominator for entry in rows.ravel().tolist()})
+    whole = [[entry.numerator * (scale // entry.denominator) for entry in row] for row in rows.tolist()]
+    total = [sum(column) for column in zip(*whole, strict=True)]
+    if any(column and not entry for row in whole for entry, column in zip(row, total, strict=True)):
         return channel
     for share in SMALLEST_SHARES:
+        kept, below = len(whole) * (share.denominator - 1), len(whole) * share.denominator * scale
         mixed = [
-            [(1 - share) * entry + share * mean for entry, mean in zip(row, average, strict=True)]
-            for row in rows
+            [Fraction(kept * entry + column, below) for entry, column in zip(row, total, strict=True)]
+            for row in whole
         ]
         moved = Channel(mixed, channel.inputs, channel.outputs)
         if keeps(moved, answers, claimed):

@@ -21,6 +21,7 @@ from sievert.policies import Policy
 from sievert.release._local import has_places
 from sievert.release._plan import Plan
 from sievert.spaces import SecretGraph
+from sievert.spaces.secrets import LARGEST_EDGES, ThresholdGraph
 
 __all__ = ["charge", "cost", "relation_of"]
 
@@ -109,14 +110,18 @@ def _largest_distance(policy: Policy, own: Relation) -> Fraction:
 
 
 def _marked(kind: str, words: str, unit: str, policy: Policy, owned: int) -> Relation:
-    edges = policy.record_edges
     digest = hashlib.sha256(
         repr((kind, tuple(policy.values), 0 if not policy.constrained else policy.records)).encode()
     )
     if policy.constrained:
         digest.update(np.ascontiguousarray(policy.permitted_databases.rows, dtype=np.int64).tobytes())
-    digest.update(np.ascontiguousarray(edges.pairs, dtype=np.int64).tobytes())
-    digest.update(np.ascontiguousarray(edges.lengths, dtype=np.float64).tobytes())
+    secrets = policy.secrets
+    if isinstance(secrets, ThresholdGraph) and secrets.reach.pair_count > LARGEST_EDGES:
+        digest.update(np.stack([secrets.reach.order, secrets.reach.ends]).astype(np.int64).tobytes())
+    else:
+        edges = policy.record_edges
+        digest.update(np.ascontiguousarray(edges.pairs, dtype=np.int64).tobytes())
+        digest.update(np.ascontiguousarray(edges.lengths, dtype=np.float64).tobytes())
     return Relation(kind, words, unit, _digest(policy.values), digest.hexdigest(), owned)
 
 

@@ -126,7 +126,7 @@ def _record(audit: Audit) -> list[str]:
         lines.append(
             f"After {audit.observations} independent releases of the same data: "
             f"{'exactly' if audit.repeated_exact else 'at most'} {in_percent(audit.repeated_guess)} "
-            f"(total ε = {audit.repeated_eps:.4g})."
+            f"(total ε = {audit.repeated_eps:.4g}){_by(audit.repeated_exact, audit.repeated_method)}."
         )
     if audit.simulated is not None:
         found = audit.simulated
@@ -136,6 +136,12 @@ def _record(audit: Audit) -> list[str]:
             "records drawn)."
         )
     return lines + _budget(audit)
+
+
+def _by(exact: bool, method: str) -> str:
+    """Which bound it is, where it is one."""
+    name = method.removeprefix("bound: ").removeprefix("enclosed: ")
+    return "" if exact or not name else f", a bound: {name}"
 
 
 def _budget(audit: Audit) -> list[str]:
@@ -169,11 +175,17 @@ OPENINGS = {
 
 def _finding(item: Finding) -> str:
     name = OPENINGS.get(item.name, item.name[0].upper() + item.name[1:])
-    before, after = _amount(item, float(item.before)), _bounded(item, item.after, item.exact)
+    before, after = _amount(item, float(item.before)), _bounded(item, item.after, item.exact, item.least)
     release = "" if item.releases == 1 else " one release"
     sentence = f"{name}: {before} before, {after} after{release}{_growth(item)}"
     if item.releases > 1:
-        sentence += f", {_bounded(item, item.repeated, item.repeated_exact)} after {item.releases}"
+        often = _bounded(item, item.repeated, item.repeated_exact, item.repeated_least)
+        sentence += f", {often} after {item.releases}"
+    sentence += _by(_is_shown(item), item.repeated_method).replace(", a bound", "; a bound")
+    if item.simulated is not None:
+        found = item.simulated
+        ends = f"{_amount(item, found.lower)} to {_amount(item, found.upper)}"
+        sentence += f"; simulated, no bound: {_amount(item, found.value)} ({ends}, 99.9 %)"
     if item.blind_guess is not None:
         sentence += f"; best blind guess: {guess_words(item.blind_guess)}"
     return sentence + "."
@@ -297,18 +309,26 @@ def _leakages(audit: Audit) -> tuple[list[str], list[list[Any]]]:
     header += [f"after {audit.observations}"] * many + ["factor", "bits", "difference"]
     rows: list[list[Any]] = []
     for item in audit.leakages:
-        after = _bounded(item, item.after, item.exact)
-        repeated = [_bounded(item, item.repeated, item.repeated_exact)] * many
+        after = _bounded(item, item.after, item.exact, item.least)
+        repeated = [_bounded(item, item.repeated, item.repeated_exact, item.repeated_least)] * many
         growth = [item.factor, item.bits, _amount(item, float(item.difference))]
         rows.append([item.title, _amount(item, float(item.before)), after, *repeated, *growth])
     rest = [None] * (len(header) - 3)
     return header, rows + [[item.name, None, "not known", *rest] for item in audit.unanswered]
 
 
-def _bounded(item: Finding, value: float, exact: bool) -> str:
-    """The amount with the word of a bound: losses are at least that."""
-    bound = "at least " if item.unit in LOSSES else "at most "
-    return f"{'' if exact else bound}{_amount(item, float(value))}"
+def _bounded(item: Finding, value: float, exact: bool, other: float | None) -> str:
+    """The amount with the word of a bound, unless both ends are written alike: losses are at least that."""
+    bound, shown = "at least " if item.unit in LOSSES else "at most ", _amount(item, float(value))
+    alike = other is not None and _amount(item, float(other)) == shown
+    return shown if exact or alike else f"{bound}{shown}"
+
+
+def _is_shown(item: Finding) -> bool:
+    """Whether what is written of all releases is the gain itself."""
+    other = item.repeated_least
+    alike = other is not None and _amount(item, float(other)) == _amount(item, float(item.repeated))
+    return item.repeated_exact or alike
 
 
 # ── Runs of a black box ─────────────────────────────────────────────────────────────────────────────────────

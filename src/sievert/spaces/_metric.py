@@ -73,7 +73,7 @@ class Metric:
         array.setflags(write=False)
         self._matrix: FloatArray | None = array
         self._build: Callable[[], FloatArray] | None = None
-        self.edges: Edges | None = None
+        self._edges: Edges | Callable[[], Edges] | None = None
         self.coordinates: FloatArray | None = None
         self.positions: FloatArray | None = None
 
@@ -82,14 +82,15 @@ class Metric:
         cls,
         points: Labels,
         build: Callable[[], FloatArray],
-        edges: Edges | None = None,
+        edges: Edges | Callable[[], Edges] | None = None,
         uniform: float | None = None,
         coordinates: FloatArray | None = None,
         positions: FloatArray | None = None,
     ) -> Metric:
         """A metric that holds by construction; the matrix is built when first asked for.
 
-        `build` is a function of a module with its arguments (`functools.partial`), so that metrics pickle.
+        `build`, and `edges` where they are listed when first asked for, are functions of a module with their
+        arguments (`functools.partial`), so that metrics pickle.
 
         `uniform` is the common distance of all different points, where there is one; `coordinates` those
         between which the distances are straight lines, and `positions` those of points on one line.
@@ -100,7 +101,7 @@ class Metric:
         metric.points = points
         metric._matrix = None
         metric._build = build
-        metric.edges = edges
+        metric._edges = edges
         metric.coordinates = coordinates
         metric.positions = positions
         return metric
@@ -112,6 +113,13 @@ class Metric:
             raise MetricError("edges: every length must be a number ≥ 0")
         labels = labels_or_range(points, size, "points", MetricError)
         return cls._known(labels, partial(shortest_paths, edges, size), edges)
+
+    @property
+    def edges(self) -> Edges | None:
+        """Pairs whose shortest paths generate the distances, where they are known."""
+        if callable(self._edges):
+            self._edges = self._edges()
+        return self._edges
 
     @property
     def matrix(self) -> FloatArray:

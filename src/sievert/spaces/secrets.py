@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from sievert.errors import GraphError, TooLargeError
 from sievert.numerics import brief, instance, non_negative, require_size
 from sievert.spaces._graph import Graph
-from sievert.spaces._labels import Labels, align, label, labels_of, labels_or_range, listed
-from sievert.spaces._metric import Metric, uniform_matrix
+from sievert.spaces._labels import CheckedLabels, Labels, align, label, labels_of, labels_or_range, listed
+from sievert.spaces._metric import Edges, Metric, shortest_paths, uniform_matrix
+from sievert.spaces._reach import Reach, reach_of
 from sievert.spaces._tabular import floats
 
 __all__ = [
@@ -145,6 +146,51 @@ class PresenceGraph(SecretGraph):
         return min(2, self.size - 1)
 
 
+class ThresholdGraph(SecretGraph):
+    """Each number joined to those at most so far from it; the edges are listed only when asked for."""
+
+    def __init__(self, nodes: Labels, reach: Reach, words: str) -> None:
+        self.nodes = labels_or_range(nodes, len(nodes), "values", GraphError)
+        self.reach = reach
+        self.words = words
+
+    def diameter(self) -> int | None:
+        """From the least number to the greatest, as far as possible at a time."""
+        return None if self.reach.starts.any() else self.reach.hops
+
+    @cached_property
+    def edges(self) -> NDArray[np.intp]:  # type: ignore[override]
+        """Every pair of near numbers (refused when there are too many to list)."""
+        _refuse_many_edges(self.reach.pair_count, self.size)
+        return self.reach.pairs()
+
+    def metric(self) -> Metric:
+        """The number of edges between two values; listed only when asked for."""
+        n = self.size
+        whole = 1.0 if n > 1 and self.reach.pair_count == n * (n - 1) // 2 else None
+        found = Metric._known(self.nodes, partial(_edge_counts, self), partial(_unit_edges, self), whole)
+        if whole is None:
+            found.__dict__["uniform_distance"] = None
+        found.__dict__["component_of"] = self.component_of
+        return found
+
+    @cached_property
+    def component_of(self) -> NDArray[np.intp]:
+        """Numbers without a gap wider than the threshold between them."""
+        return self.reach.components()
+
+    def __repr__(self) -> str:
+        return f"SecretGraph({self.size} values, {self.reach.pair_count} pairs)"
+
+
+def _unit_edges(graph: SecretGraph) -> Edges:
+    return Edges(graph.edges, np.ones(len(graph.edges)))
+
+
+def _edge_counts(graph: SecretGraph) -> NDArray[np.float64]:
+    return shortest_paths(_unit_edges(graph), graph.size)
+
+
 def _secret(
     nodes: Iterable[object], pairs: NDArray[np.intp] | list[tuple[int, int]], words: str
 ) -> SecretGraph:
@@ -157,7 +203,7 @@ def _of_pairs(
     pairs: NDArray[np.intp] | list[tuple[int, int]],
     **attributes: Any,
 ) -> SecretGraph:
-    items = nodes if isinstance(nodes, range) else list(nodes)
+    items = nodes if isinstance(nodes, range | CheckedLabels) else list(nodes)
     if not items:
         raise GraphError("values is empty; a record needs at least one value")
     labels = labels_or_range(items, len(items), "values", GraphError)
@@ -199,7 +245,8 @@ def presence(values: Iterable[object]) -> SecretGraph:
     """
     items = listed(_values(values), "values")
     pairs = np.column_stack([np.zeros(len(items), np.intp), np.arange(1, len(items) + 1)])
-    return _of_pairs(PresenceGraph, [ABSENT, *items], pairs)
+    nodes = [ABSENT, *items]
+    return _of_pairs(PresenceGraph, nodes if ABSENT in items else CheckedLabels(nodes), pairs)
 
 
 def _refuse_many_edges(count: int, size: int) -> None:
@@ -282,7 +329,7 @@ def threshold(
 
     Notes
     -----
-    Cost: O(n·log n + edges) for numbers, O(n²) with a metric.
+    Cost: O(n·log n) for numbers, whose edges are listed when one asks for them; O(n²) with a metric.
 
     References
     ----------
@@ -297,7 +344,7 @@ def threshold(
     theta = non_negative("theta", theta, GraphError, infinite=True)
     words = f"values at distance at most {theta:g} may not be told apart"
     if metric is None:
-        return _secret(items, _near(items, theta), words)
+        return ThresholdGraph(items, reach_of(_positions(items), theta), words)
     require_size(len(items) ** 2, LARGEST_DISTANCES, "the distances of all values", "group the values first")
     distances = _distances(items, metric)
     if not np.array_equal(distances, distances.T):
@@ -311,8 +358,8 @@ def threshold(
     return _secret(items, close, words)
 
 
-def _near(items: Labels, theta: float) -> NDArray[np.intp]:
-    """Pairs of numbers at most theta apart: after sorting, each number's are the next few."""
+def _positions(items: Labels) -> NDArray[np.float64]:
+    """The values as finite numbers."""
     rule = "so |u - v| is undefined"
     if not isinstance(items, range) and any(
         isinstance(item, bool | complex) or not isinstance(item, int | float | Fraction) for item in items
@@ -325,20 +372,7 @@ def _near(items: Labels, theta: float) -> NDArray[np.intp]:
     numbers = np.array(items, dtype=np.float64)
     if not np.isfinite(numbers).all():
         raise GraphError(f"values are not all finite, {rule}")
-    order = np.argsort(numbers, kind="stable")
-    ordered = numbers[order]
-    ends = np.searchsorted(ordered, ordered + theta, side="right")
-    # The sum above may be rounded over or under a number; the difference decides.
-    last = np.minimum(ends, len(ordered) - 1)
-    ends = np.where((ends < len(ordered)) & (ordered[last] - ordered <= theta), ends + 1, ends)
-    ends = np.where(ordered[ends - 1] - ordered > theta, ends - 1, ends)
-    counts = ends - np.arange(len(ordered)) - 1
-    _refuse_many_edges(int(counts.sum()), len(items))
-    first = np.repeat(np.arange(len(ordered)), counts)
-    starts = np.repeat(np.cumsum(counts) - counts, counts)
-    second = first + 1 + np.arange(len(first)) - starts
-    pairs = np.sort(np.column_stack([order[first], order[second]]), axis=1)
-    return np.asarray(pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))], dtype=np.intp)
+    return numbers
 
 
 def _distances(

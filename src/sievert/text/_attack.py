@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from sievert.errors import TextError
-from sievert.numerics import brief, flag, generator_of, positive, taken, whole
+from sievert.numerics import brief, flag, generator_of, on_device, positive, taken, whole
 from sievert.results import Result
 from sievert.sampling import SeededBits
 from sievert.text import _attackers
@@ -176,6 +176,7 @@ def attack(
     authors: int | None = None,
     draws: int = 3,
     linear: bool = True,
+    device: str | None = None,
     rng: int | np.random.Generator | None = None,
 ) -> AttackBench:
     """Who wrote it and what is it about: what attackers find in released documents.
@@ -191,6 +192,7 @@ def attack(
     authors : how many are drawn each time; by default all
     draws : how often authors and noise are drawn
     linear : whether the linear model of topics is run (extra `text`)
+    device : where nearest words are looked for, such as "cuda" (extra `gpu`); by default the processor
     rng : a seed or a generator
 
     Returns
@@ -228,9 +230,10 @@ def attack(
             "are needed"
         )
     bench = _Bench(corpus, table, many, flag("linear", linear, TextError))
-    for _ in range(whole("draws", draws, TextError)):
-        chosen = sorted(generator.permutation(len(corpus.authors))[:many].tolist())
-        bench.draw([corpus.authors[i] for i in chosen], known, unknown, mechanisms, generator)
+    with on_device(device):
+        for _ in range(whole("draws", draws, TextError)):
+            chosen = sorted(generator.permutation(len(corpus.authors))[:many].tolist())
+            bench.draw([corpus.authors[i] for i in chosen], known, unknown, mechanisms, generator)
     return bench.result(mechanisms, draws, unknown)
 
 

@@ -1,9 +1,9 @@
 """The nearest word of a noisy vector: exact, at the scale of a vocabulary.
 
-argmax over words of z·v - |v|²/2 is one matrix product a block. It is taken in single precision, whose error
-has a bound; where the second best word comes within the bound, the candidates are compared in double
-precision. Approximate indexes are a trap here: noisy vectors lie far from all words, where their recall
-collapses.
+argmax over words of z·v - |v|²/2 is one matrix product a block, on whichever device was asked for. It is
+taken in single precision, whose error has a bound; where the second best word comes within the bound, the
+candidates are compared in double precision, so that all devices answer alike. Approximate indexes are a trap
+here: noisy vectors lie far from all words, where their recall collapses.
 """
 
 from __future__ import annotations
@@ -11,14 +11,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sievert.arrays import FloatArray, IndexArray
+from sievert.numerics import Device, device
 
 __all__ = ["Decoder"]
 
-# Vectors decoded at once: scores of a block stay near the processor.
-BLOCK = 96
 ULP = 2.0**-24
 
 
@@ -29,33 +27,37 @@ class Decoder:
         self.vectors = vectors
         halves = (vectors**2).sum(axis=1) / 2
         # One more coordinate carries -|v|²/2, so that the product is the score.
-        augmented = np.concatenate([vectors, -halves[:, None]], axis=1)
-        self._table: NDArray[np.float32] = np.ascontiguousarray(augmented.T, dtype=np.float32)
+        self._augmented = np.ascontiguousarray(
+            np.concatenate([vectors, -halves[:, None]], axis=1).T, dtype=np.float32
+        )
         self._largest = float(np.sqrt(2 * halves.max(initial=0.0)))
+        self._tables: dict[str, Any] = {}
 
     def nearest(self, points: Any) -> IndexArray:
         """Places of the nearest rows."""
         points = np.asarray(points, dtype=np.float64)
         found = np.empty(len(points), dtype=np.intp)
-        for start in range(0, len(points), BLOCK):
-            part = points[start : start + BLOCK]
-            found[start : start + len(part)] = self._block(part)
+        where = device()
+        if where.name not in self._tables:
+            self._tables[where.name] = where.put(self._augmented)
+        table = self._tables[where.name]
+        step = where.rows(len(self.vectors))
+        for start in range(0, len(points), step):
+            part = points[start : start + step]
+            found[start : start + len(part)] = self._block(part, table, where)
         return found
 
-    def _block(self, points: FloatArray) -> IndexArray:
+    def _block(self, points: FloatArray, table: Any, where: Device) -> IndexArray:
         rows = np.ones((len(points), points.shape[1] + 1), dtype=np.float32)
         rows[:, :-1] = points
-        scores = rows @ self._table
-        every = np.arange(len(points))
-        best = scores.argmax(axis=1)
-        top = scores[every, best].astype(np.float64)
-        scores[every, best] = -np.inf
+        scores = where.product(where.put(rows), table)
+        best, top, second = where.leading(scores)
         # Rounding of factors, of n + 1 products and of their sums, of two scores.
         norms = np.linalg.norm(points, axis=1)
         length = points.shape[1] + 1
         margin = 2 * ULP * (length + 4) * self._largest * (norms + self._largest / 2)
-        for i in np.flatnonzero(scores.max(axis=1) >= top - margin):
-            near = np.flatnonzero(scores[i] >= top[i] - margin[i])
+        for i in np.flatnonzero(second >= top - margin).tolist():
+            near = np.flatnonzero(where.get(scores[i]) >= top[i] - margin[i])
             candidates = np.sort(np.append(near, best[i]))
             # Differences first: their squares keep the digits that scores lose.
             squares = ((self.vectors[candidates] - points[i]) ** 2).sum(axis=1)

@@ -16,7 +16,7 @@ import numpy as np
 
 from sievert.arrays import IntArray
 from sievert.errors import TextError
-from sievert.numerics import brief, exp_or_infinity, taken, whole
+from sievert.numerics import brief, exp_or_infinity, on_device, taken, whole
 from sievert.results import Result
 from sievert.sampling import BitSource, bit_source
 from sievert.text._bags import bag_bound
@@ -127,6 +127,7 @@ def obfuscate(
     token: str | None = None,
     length: str | None = None,
     size: int | None = None,
+    device: str | None = None,
     insecure_rng: object = None,
 ) -> Obfuscated:
     """Draw every word of a document anew, near words more often than far ones.
@@ -143,6 +144,7 @@ def obfuscate(
     token : a public word, for unknown words and for padding
     length : None publishes it; "pad", "truncate" or "sample" to `size` words
     size : that public number
+    device : where nearest words are looked for, such as "cuda" (extra `gpu`); by default the processor
     insecure_rng : a seed, for tests only; by default the operating system
 
     Returns
@@ -152,7 +154,8 @@ def obfuscate(
 
     Notes
     -----
-    Every occurrence gets noise of its own, and every release of a document costs ε again.
+    Every occurrence gets noise of its own, and every release of a document costs ε again. A seed has the same
+    words on every device.
 
     Cost: one matrix product of words and vocabulary, a block at a time.
 
@@ -175,7 +178,8 @@ def obfuscate(
         for item in _listed(text_or_documents)
     ]
     source = bit_source(insecure_rng)
-    found = tuple(released(bags, mechanism, treated, source))
+    with on_device(device):
+        found = tuple(released(bags, mechanism, treated, source))
     secure = mechanism.exact and source.secure
     return Obfuscated(found, mechanism.eps, mechanism.words(), mechanism.exact, secure)
 

@@ -1,0 +1,101 @@
+"""The most that ε allows over very many values in a row, or beside one that is absent: closed forms.
+
+q = e^(-ε). Privacy gives K[i,j] ≥ q^d(i,j)·K[j,j], so weights y ≥ 0 with Σ_j q^d(i,j)·y_j ≥ 1 at every value
+bound any capacity by Σ y (the packing bound), and that of n records by its power.
+
+- *A line* of gaps ε₁, ε₂, …: 1 + Σ tanh(εᵢ/2), weights and the channel of truncated geometric noise alike.
+- *A row* in which values up to θ places apart are neighbours: the noise c·q^⌈|z|/θ⌉ on all integers, with
+  c = (1-q)/(1-q+2θq), clamped to the row, reaches c·(n + 2θq/(1-q)). Weights c everywhere cover but for the
+  values beyond the ends; as ⌈(v+k)/θ⌉ ≥ ⌈v/θ⌉ + ⌊k/θ⌋, a weight of c·(θ/(1-q) - 1) more at either end makes
+  up for these. Blocks of θ+1 neighbours, each of capacity (θ+1)/(1+θq), are a bound too.
+- *A star*: k values beside the one in the middle: e^ε where that is at most k - 1 (all weight in the middle;
+  report a value), otherwise every weight is positive and it is 1 + k·tanh(ε/2).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import singledispatch
+
+import numpy as np
+
+from sievert.arrays import FloatArray
+from sievert.limits.bounds import complete_capacity
+from sievert.spaces import Graph, Metric
+from sievert.spaces.secrets import LineGraph, PresenceGraph, ThresholdGraph
+
+__all__ = ["Closed", "closed_bounds"]
+# e^x above this is not computed; hops times ε grow past it on long rows.
+LARGEST_EXPONENT = 600.0
+
+
+@dataclass(frozen=True)
+class Closed:
+    """Logarithms of bounds on any capacity, and of one that some mechanism reaches."""
+
+    diameter: float
+    radius: float
+    packing: float
+    reached: float
+    method: str
+
+
+@singledispatch
+def closed_bounds(target: Graph | Metric, eps: Fraction) -> Closed | None:
+    """The bounds by closed forms, where the values are in a row or beside one; None where they are not."""
+    return None
+
+
+@closed_bounds.register
+def _of_metric(target: Metric, eps: Fraction) -> Closed | None:
+    if target.positions is None:
+        return None
+    return _on_line(np.diff(np.sort(target.positions)) * float(eps))
+
+
+@closed_bounds.register
+def _of_line(target: LineGraph, eps: Fraction) -> Closed:
+    return _on_line(np.full(target.size - 1, float(eps)))
+
+
+def _on_line(gaps: FloatArray) -> Closed:
+    """1 + Σ tanh(gap/2), which the packing bound and truncated geometric noise share."""
+    value = math.log1p(math.fsum(np.tanh(gaps / 2).tolist()))
+    whole = math.fsum(gaps.tolist())
+    ahead = np.cumsum(gaps)
+    middle = float(np.maximum(ahead, whole - ahead).min()) if len(ahead) else 0.0
+    method = "a line: 1 + Σ tanh(ε·gap/2), attained by truncated geometric noise"
+    return Closed(whole, min(whole, middle), value, value, method)
+
+
+@closed_bounds.register
+def _of_star(target: PresenceGraph, eps: Fraction) -> Closed:
+    level, leaves = float(eps), target.size - 1
+    small = leaves > 1 and level <= math.log(leaves - 1)
+    value = level if small else math.log1p(leaves * math.tanh(level / 2))
+    method = "values beside a missing one: " + ("e^ε, attained" if small else "1 + k·tanh(ε/2), attained")
+    return Closed(min(2, leaves) * level, min(1, leaves) * level, value, value, method)
+
+
+@closed_bounds.register
+def _of_threshold(target: ThresholdGraph, eps: Fraction) -> Closed | None:
+    reach, level = target.reach.steps, float(eps)
+    if reach is None or reach == 0 or level == 0:
+        return None
+    if reach == 1:
+        return _on_line(np.full(target.size - 1, level))
+    count, diameter = target.size, target.reach.hops
+    q, rest = math.exp(-level), -math.expm1(-level)
+    share = rest / (rest + 2 * reach * q)
+    reached = min(math.log(count), math.log(share * (count + 2 * reach * q / rest)))
+    spread = math.log(share * (count + 2 * (reach / rest - 1)))
+    blocks, left = divmod(count, reach + 1)
+    cliques = blocks * (reach + 1) / (1 + reach * q) + (left / (1 + (left - 1) * q) if left else 0.0)
+    radius = -(-(diameter) // 2) * level
+    packing = max(0.0, min(math.log(count), radius, spread, math.log(cliques)))
+    if diameter == 1:
+        packing = reached = complete_capacity(count, level).log
+    method = f"values up to {reach} places apart: the least of closed bounds; clamped noise from below"
+    return Closed(diameter * level, radius, packing, max(0.0, min(packing, reached)), method)
