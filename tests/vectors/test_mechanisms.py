@@ -215,3 +215,23 @@ def test_laplace_noise_is_charged_far_too_much() -> None:
         law = laplace_channel(pair, HyperplaneLSH(100, 10, seed, orthogonal=True), eps).matrix
         losses.append(np.abs(np.log(law[0] / law[1])).max())
     assert 0.2 < max(losses) < 0.6
+
+
+def test_flip_rates_of_laplace_noise() -> None:
+    """Spec 7.7: at the source's nominal budget nearly half of the bits flip, about atan(n/ε)/π."""
+    table = {
+        (100, 0.05): (0.4796, 0.4594, 0.4014, 0.3186, 0.2565),
+        (100, 0.25): (0.4959, 0.4916, 0.4791, 0.4585, 0.4382),
+        (500, 0.05): (0.4959, 0.4919, 0.4797, 0.4596, 0.4398),
+        (1000, 0.05): (0.4979, 0.4959, 0.4898, 0.4797, 0.4697),
+        (1000, 0.25): (0.4996, 0.4992, 0.4979, 0.4959, 0.4938),
+    }
+    for (n, d), rates in table.items():
+        for xi, rate in zip((1, 2, 5, 10, 15), rates, strict=True):
+            eps = xi / (2 * math.sin(math.pi * d / 2))
+            assert math.atan(n / eps) / math.pi == pytest.approx(rate, abs=1.1e-3)
+    hashed = HyperplaneLSH(100, 2000, seed=3)
+    x = np.tile(np.eye(100)[0], (30, 1))
+    eps = 10 / (2 * math.sin(math.pi * 0.05 / 2))
+    drawn = laplace_lsh(x, hashed, eps, sampler="naive", insecure_rng=1)
+    assert drawn.distances(hashed.codes(x[:1])).mean() / 2000 == pytest.approx(0.3186, abs=0.01)

@@ -32,6 +32,7 @@ __all__ = [
     "laplace_channel",
     "laplace_lsh",
     "loss_curve",
+    "mechanism_frontier",
     "neighbours",
     "paper_bounds",
     "perturb",

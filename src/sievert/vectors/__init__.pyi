@@ -27,6 +27,9 @@ from ._families import LaplaceHash as LaplaceHash
 from ._families import NoisyHash as NoisyHash
 from ._families import SoftSigns as SoftSigns
 from ._families import VectorMechanism as VectorMechanism
+from ._frontier import VectorFrontier as VectorFrontier
+from ._frontier import VectorPoint as VectorPoint
+from ._frontier import mechanism_frontier as mechanism_frontier
 from ._hashing import HyperplaneLSH as HyperplaneLSH
 from ._hashing import LocalityHash as LocalityHash
 from ._hashing import MinHash as MinHash
