@@ -76,7 +76,9 @@ def laplace_channel(x: Any, hashing: HyperplaneLSH, eps: float) -> Channel:
         radius, weights = _radii(hashing.dimension, level)
         table = [_product(height, radius, weights) for height in heights]
     else:
-        factor = np.linalg.cholesky(products + 1e-12 * np.eye(hashing.bits))
+        factor: FloatArray = np.asarray(
+            np.linalg.cholesky(products + 1e-12 * np.eye(hashing.bits)), dtype=np.float64
+        )
         points = qmc.Sobol(hashing.bits + 1, seed=0).random(POINTS)
         points = np.clip(points, 1e-12, 1 - 1e-12)
         radius = np.sqrt(mixing_quantile(points[:, -1], hashing.dimension, level))
