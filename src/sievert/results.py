@@ -145,6 +145,8 @@ if TYPE_CHECKING:
     from sievert.vectors import SoftAccountant as SoftAccountant
     from sievert.vectors import UtilityLoss as UtilityLoss
     from sievert.vectors import VectorCalibration as VectorCalibration
+    from sievert.vectors import VectorFrontier as VectorFrontier
+    from sievert.vectors import VectorPoint as VectorPoint
 
 # Where each class of results is made. Rooms import this leaf, so a class is looked up when it is asked for.
 ROOMS = {
@@ -190,7 +192,7 @@ ROOMS = {
     ),
     "vectors": (
         "Accountant BitsChoice CXDP DistanceEstimate LossCurve LossDistribution Matches PXDP PaperBounds "
-        "ReIdentification SoftAccountant UtilityLoss VectorCalibration XDP"
+        "ReIdentification SoftAccountant UtilityLoss VectorCalibration VectorFrontier VectorPoint XDP"
     ),
 }
 HOMES = {name: room for room, names in ROOMS.items() for name in names.split()}

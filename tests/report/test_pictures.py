@@ -152,6 +152,9 @@ def pictures() -> dict[str, go.Figure]:
     noise = sv.design.noise_for(sv.Policy.differential(range(4), 10), 3.0, sv.Query.sum())
     region = Region(48.80, 2.25, 48.82, 2.28, 500)
     losses = sv.frontier([0.5, 0.3, 0.2], sv.losses.absolute(3), points=3)
+    people = sv.vectors.mechanism_frontier(
+        sv.vectors.synthetic_ratings(20, 10, rng=1), sv.vectors.HyperplaneLSH(10, 5, seed=7), [2.0], k=2
+    )
     return {
         "belief_shift": sv.plots.belief_shift(["a", "b"], [0.5, 0.5], [0.9, 0.1]),
         "beliefs": sv.plots.beliefs(warner),
@@ -168,6 +171,7 @@ def pictures() -> dict[str, go.Figure]:
         "laplace_posteriors": sv.plots.laplace_posteriors(sv.continuous.truncated_laplace(2), 8),
         "laplace_price": sv.plots.laplace_price([sv.continuous.gap(None, "absolute", 2, 4)]),
         "leakage_curve": sv.plots.leakage_curve([0, 1], {"A": [0, 1]}, here=0.5, limit=0.7),
+        "loss_by_distance": sv.plots.loss_by_distance(sv.vectors.loss_curve(5, 1.0, 0.01, [0.1, 0.2])),
         "noise_law": sv.plots.noise_law([-1, 0, 1], [0.2, 0.6, 0.2], radius=0, confidence=0.5),
         "noise_laws": sv.plots.noise_laws(noise),
         "noise_map": sv.plots.noise_map([-1, 0, 1], [0], [[0.2, 0.6, 0.2]]),
@@ -178,6 +182,7 @@ def pictures() -> dict[str, go.Figure]:
         "success_curve": sv.plots.success_curve(curve, 0.2),
         "threshold_curves": threshold_curves([1.0], {"response": [0.7]}),
         "tradeoff_curve": sv.plots.tradeoff_curve({"A": sv.explain(eps=1.0).curve}),
+        "vector_frontier": sv.plots.vector_frontier(people),
     }
 
 

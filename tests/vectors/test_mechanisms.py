@@ -9,7 +9,15 @@ from scipy.stats import chi2
 import sievert as sv
 from sievert.errors import MechanismError, VectorError
 from sievert.sampling import ReplayedBits, bit_flips
-from sievert.vectors import Codes, HyperplaneLSH, channel, laplace_lsh, perturb, soft_sign
+from sievert.vectors import (
+    Codes,
+    HyperplaneLSH,
+    channel,
+    laplace_channel,
+    laplace_lsh,
+    perturb,
+    soft_sign,
+)
 from sievert.vectors._mechanisms import _logistic, _normal, one_chances
 
 
@@ -174,3 +182,56 @@ def test_samplers_of_laplace_noise_agree_jointly() -> None:
 def test_bad_input(call: object, words: str) -> None:
     with pytest.raises((VectorError, MechanismError), match=words):
         call(HyperplaneLSH(3, 8, seed=1))  # type: ignore[operator]
+
+
+def test_channel_of_laplace_noise() -> None:
+    """Spec 13.3: the closed tail in three dimensions; orthants of dependent planes against draws."""
+    x = [[1.0, 2.0, 3.0], [1.0, -1.0, 0.5]]
+    unit = np.array(x) / np.linalg.norm(x, axis=1, keepdims=True)
+    single = HyperplaneLSH(3, 1, seed=7, orthogonal=True)
+    t = unit @ (single.planes[0] / np.linalg.norm(single.planes[0]))
+    tail = np.exp(-3 * np.abs(t)) * (2 + 3 * np.abs(t)) / 4
+    assert laplace_channel(x, single, 3.0).matrix[:, 1] == pytest.approx(
+        np.where(t > 0, 1 - tail, tail), abs=1e-8
+    )
+    for hashed, error in ((HyperplaneLSH(3, 3, 2, orthogonal=True), 0.02), (HyperplaneLSH(3, 3, 2), 0.02)):
+        found = laplace_channel(x, hashed, 4.0).matrix
+        drawn = laplace_lsh(np.repeat(x[:1], 20_000, axis=0), hashed, 4.0, insecure_rng=1).coordinates()
+        assert found[0] == pytest.approx(np.bincount(drawn @ [1, 2, 4], minlength=8) / 20_000, abs=error)
+        loss = np.abs(np.log(found[0] / found[1])).max()
+        assert loss <= 4.0 * np.linalg.norm(unit[0] - unit[1])  # Prop 10.9
+    with pytest.raises(VectorError, match="17 bits"):
+        laplace_channel(x, HyperplaneLSH(3, 17, 1), 1.0)
+
+
+def test_laplace_noise_is_charged_far_too_much() -> None:
+    """E7: nominal ξ = 5, n = 100, d = 0.05, ten orthonormal planes: the real loss is a tenth of it."""
+    angle = math.pi * 0.05
+    pair = np.zeros((2, 100))
+    pair[0, 0], pair[1, :2] = 1.0, (math.cos(angle), math.sin(angle))
+    eps = 5 / (2 * math.sin(angle / 2))
+    losses = []
+    for seed in range(8):
+        law = laplace_channel(pair, HyperplaneLSH(100, 10, seed, orthogonal=True), eps).matrix
+        losses.append(np.abs(np.log(law[0] / law[1])).max())
+    assert 0.2 < max(losses) < 0.6
+
+
+def test_flip_rates_of_laplace_noise() -> None:
+    """Spec 7.7: at the source's nominal budget nearly half of the bits flip, about atan(n/ε)/π."""
+    table = {
+        (100, 0.05): (0.4796, 0.4594, 0.4014, 0.3186, 0.2565),
+        (100, 0.25): (0.4959, 0.4916, 0.4791, 0.4585, 0.4382),
+        (500, 0.05): (0.4959, 0.4919, 0.4797, 0.4596, 0.4398),
+        (1000, 0.05): (0.4979, 0.4959, 0.4898, 0.4797, 0.4697),
+        (1000, 0.25): (0.4996, 0.4992, 0.4979, 0.4959, 0.4938),
+    }
+    for (n, d), rates in table.items():
+        for xi, rate in zip((1, 2, 5, 10, 15), rates, strict=True):
+            eps = xi / (2 * math.sin(math.pi * d / 2))
+            assert math.atan(n / eps) / math.pi == pytest.approx(rate, abs=1.1e-3)
+    hashed = HyperplaneLSH(100, 2000, seed=3)
+    x = np.tile(np.eye(100)[0], (30, 1))
+    eps = 10 / (2 * math.sin(math.pi * 0.05 / 2))
+    drawn = laplace_lsh(x, hashed, eps, sampler="naive", insecure_rng=1)
+    assert drawn.distances(hashed.codes(x[:1])).mean() / 2000 == pytest.approx(0.3186, abs=0.01)

@@ -27,12 +27,16 @@ from ._families import LaplaceHash as LaplaceHash
 from ._families import NoisyHash as NoisyHash
 from ._families import SoftSigns as SoftSigns
 from ._families import VectorMechanism as VectorMechanism
+from ._frontier import VectorFrontier as VectorFrontier
+from ._frontier import VectorPoint as VectorPoint
+from ._frontier import mechanism_frontier as mechanism_frontier
 from ._hashing import HyperplaneLSH as HyperplaneLSH
 from ._hashing import LocalityHash as LocalityHash
 from ._hashing import MinHash as MinHash
 from ._hashing import PStable as PStable
 from ._kinds import HashFamily as HashFamily
 from ._kinds import VectorFamily as VectorFamily
+from ._laplace_channel import laplace_channel as laplace_channel
 from ._matching import DistanceEstimate as DistanceEstimate
 from ._matching import Matches as Matches
 from ._matching import UtilityLoss as UtilityLoss

@@ -31,3 +31,5 @@ from ._policies import policy_graph as policy_graph
 from ._style import AFTER as AFTER
 from ._style import BEFORE as BEFORE
 from ._style import LIMIT as LIMIT
+from ._vectors import loss_by_distance as loss_by_distance
+from ._vectors import vector_frontier as vector_frontier
