@@ -312,3 +312,10 @@ def test_stairs_below_the_top_are_counted_edge_by_edge() -> None:
     listed = sum(law.log_pmf(row - places[:, None]) for row in outputs)
     # Equal but for what all values share.
     assert found - found[0] == pytest.approx(listed - listed[0], abs=1e-10)
+
+
+def test_bounds_never_fall_however_many_releases() -> None:
+    """Long convolutions lose their far ends, which must not lower a bound."""
+    view = line(range(0, 4001, 10), GeometricLaw(Privacy(1 / 400, None)))
+    curve = [view.guess(n).guess for n in (1, 10, 1000, 50_000, 300_000, 10**7)]
+    assert curve == sorted(curve) and curve[-1] == pytest.approx(1)

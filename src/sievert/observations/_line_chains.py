@@ -144,17 +144,24 @@ def _excess(
 
 
 def excess(ratios: Ratios, first: FloatArray, second: FloatArray) -> FloatArray:
-    """E (b·ρ - a)⁺ for every pair."""
+    """E (b·ρ - a)⁺ for every pair, or a little more.
+
+    What a law lacks of probability 1, where long convolutions lose their far ends, counts in full; or else
+    E (b·ρ - a)⁺ = b - E min(b·ρ, a), which what is lost only makes larger.
+    """
+    there, nobody = np.exp(ratios.log_shown), np.exp(ratios.log_pmf)
+    lost = max(0.0, 1 - float(there.sum()) - ratios.shown)
     if (first == first[0]).all() and (second == second[0]).all():
         # No difference of sums: where they are next to each other, none of its digits is lost.
         log_odds = ratios.logs + math.log(second[0]) - math.log(first[0])
-        gained = np.exp(ratios.log_shown) * -np.expm1(-np.maximum(log_odds, 0.0))
-        return second * (float(gained.sum()) + ratios.shown)
-    shown = np.append(np.cumsum(np.exp(ratios.log_shown)[::-1])[::-1], 0.0)
-    nobody = np.append(np.cumsum(np.exp(ratios.log_pmf)[::-1])[::-1], 0.0)
+        gained = float((there * -np.expm1(-np.maximum(log_odds, 0.0))).sum()) + ratios.shown + lost
+        both = float(np.minimum(there, nobody * (first[0] / second[0])).sum())
+        return second * min(gained, max(0.0, 1 - both))
     place = np.searchsorted(ratios.logs, np.log(first) - np.log(second), side="right")
-    found = second * (shown[place] + ratios.shown) - first * nobody[place]
-    return np.asarray(np.maximum(found, 0.0))
+    above = np.append(np.cumsum(nobody[::-1])[::-1], 0.0)[place]
+    shown = np.append(np.cumsum(there[::-1])[::-1], 0.0)[place] + ratios.shown + lost
+    below = np.append(0.0, np.cumsum(there))[place]
+    return np.asarray(np.maximum(second * np.minimum(shown, 1 - below) - first * above, 0.0))
 
 
 def told_apart(law: NoiseLaw, gaps: IntArray) -> FloatArray:
