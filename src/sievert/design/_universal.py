@@ -163,9 +163,11 @@ def universal_by_theorem(
 
 def decided(case: Case) -> Universality:
     """Theorems, blocks of inputs, the cells of priors, pairs of inputs, and what is known without them."""
-    search = (by_cells, by_pairs) if case.metric.size <= FEW else (by_pairs, by_cells)
+    attempts: list[Callable[[Case], Universality | None]] = [by_theorem, by_blocks, by_cells, by_pairs]
+    if case.metric.size > FEW:
+        attempts = [by_theorem, by_blocks, by_pairs, by_cells]
     known = []
-    for attempt in (by_theorem, by_blocks, *search):
+    for attempt in attempts:
         found = attempt(case)
         if found is not None and found.holds is not None:
             return found
