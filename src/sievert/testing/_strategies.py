@@ -650,12 +650,9 @@ def bags(words: Iterable[Hashable], size: Size = (1, 4)) -> SearchStrategy[Bag]:
     >>> bags(["sea", "lake"], 2).example().size  # doctest: +SKIP
     2
     """
-    from hypothesis import strategies as st
-
+    st = _strategies()
     listed = taken("words", words, SievertError, "words")
     if not listed:
         raise SievertError("words is empty; give at least one")
-    least, most = (size, size) if isinstance(size, int) else size
-    low = whole("size", least, SievertError, least=0)
-    high = whole("size", most, SievertError, least=low)
-    return st.lists(st.sampled_from(listed), min_size=low, max_size=high).map(Bag)
+    drawn = st.sampled_from(listed)
+    return _sizes("size", size).flatmap(lambda many: st.lists(drawn, min_size=many, max_size=many).map(Bag))
