@@ -76,6 +76,9 @@ def load(path: str | Path) -> Scenario | Described | Channel | Proof:
         vectors = validated(raw, source, FolderReader(folder), VectorDocument)
         refuse_private(vectors, folder, source)
         return VectorScenario(vectors, folder, source)
+    for key in raw.keys() - Document.model_fields.keys():
+        if hint := did_you_mean(key, ("documents", "vectors")):
+            raise FileError(f"{source}: table {key} is unknown{hint}")
     document = validated(raw, source, FolderReader(folder))
     refuse_private(document, folder, source)
     return Scenario(document, folder, source)
@@ -288,8 +291,6 @@ def _right_key_of_kind(error: ErrorDetails, model: type[Section]) -> str:
 def _right_key(error: ErrorDetails, model: type[Section]) -> str:
     """What was meant by a key that its table does not have: another spelling, or another table."""
     known = list(_fields(_table_of(error["loc"][:-1], model)))
-    if len(error["loc"]) == 1 and model is Document:
-        known.append("documents")
     return _nearest(str(error["loc"][-1]), known, model, in_table=True)
 
 
