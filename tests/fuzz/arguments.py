@@ -73,6 +73,15 @@ EXEMPT = {
     "testing.float_support_attack": "shows an attack; not for use",
     "testing.hull_distance": "research code that a page shows",
     "testing.project": "research code that a page shows",
+    "vectors.Codes": "made by Codes.of, hashes and mechanisms",
+    "vectors.HashFamily": "the base of the hashes of a file",
+    "vectors.HashIdentity": "made by a hash",
+    "vectors.LaplaceHash": "made by a file",
+    "vectors.LocalityHash": "the base of the hashes",
+    "vectors.NoisyHash": "made by a file",
+    "vectors.SoftSigns": "made by a file",
+    "vectors.VectorFamily": "the base of the mechanisms of a file",
+    "vectors.VectorMechanism": "the base of the mechanisms",
 }
 
 

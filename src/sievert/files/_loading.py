@@ -77,7 +77,8 @@ def load(path: str | Path) -> Scenario | Described | Channel | Proof:
         refuse_private(vectors, folder, source)
         return VectorScenario(vectors, folder, source)
     for key in raw.keys() - Document.model_fields.keys():
-        if hint := did_you_mean(key, ("documents", "vectors")):
+        hint = did_you_mean(key, ("documents", "vectors", *Document.model_fields))
+        if "documents" in hint or "vectors" in hint:
             raise FileError(f"{source}: table {key} is unknown{hint}")
     document = validated(raw, source, FolderReader(folder))
     refuse_private(document, folder, source)

@@ -28,6 +28,7 @@ from sievert.numerics import (
     is_exact,
     non_negative,
     probability,
+    require_float,
 )
 from sievert.spaces import Labels, Metric, metric_of
 
@@ -267,6 +268,7 @@ def _differences(labels: Labels, guesses: Sequence[Any] | None = None) -> NDArra
                 f"the value {brief(item)} is not a number, so a difference from it is undefined; use Bayes "
                 "risk, a distance or a matrix of your own"
             )
+        require_float("a value", item, GainError)
     return np.asarray(np.array(chosen)[:, None] - np.array(labels)[None, :])
 
 

@@ -13,11 +13,12 @@ from scipy.stats import binom
 
 from sievert.arrays import FloatArray
 from sievert.errors import VectorError
-from sievert.numerics import brief, non_negative, positive, probability, whole
+from sievert.numerics import brief, instance, non_negative, positive, probability, whole
 from sievert.results import Result
 from sievert.vectors._accountant import accountant, read_delta
-from sievert.vectors._codes import read_codes
+from sievert.vectors._codes import Codes
 from sievert.vectors._hashing import LocalityHash
+from sievert.vectors._rows import read_array
 
 __all__ = [
     "CXDP",
@@ -418,7 +419,7 @@ def loss_curve(bits: int, eps: float, delta: float, distances: Any = None) -> Lo
     >>> loss_curve(20, 1.0, 0.01, [0.05, 0.1, 0.25]).exact.round(4).tolist()
     [2.6776, 3.8676, 6.8283]
     """
-    given = np.linspace(0, 0.5, 51) if distances is None else np.atleast_1d(np.asarray(distances, np.float64))
+    given = np.linspace(0, 0.5, 51) if distances is None else np.atleast_1d(_distances(distances))
     found = [paper_bounds(bits, float(d), eps, delta) for d in given]
     columns = ("hoeffding", "kl", "binomial", "tail", "exact")
     return LossCurve(
@@ -428,6 +429,13 @@ def loss_curve(bits: int, eps: float, delta: float, distances: Any = None) -> Lo
         given,
         *(np.array([getattr(one, name) for one in found]) for name in columns),
     )
+
+
+def _distances(given: Any) -> FloatArray:
+    found = read_array("distances", given, "angular distances").astype(np.float64)
+    if found.ndim > 1:
+        raise VectorError(f"distances has shape {found.shape}; give a list of angular distances")
+    return found
 
 
 def code_xi(first: Any, second: Any, eps: float) -> float:
@@ -457,7 +465,10 @@ def code_xi(first: Any, second: Any, eps: float) -> float:
     1.0
     """
     one, other = (
-        read_codes("codes", v if hasattr(v, "words") else np.atleast_2d(v)) for v in (first, second)
+        given
+        if isinstance(given, Codes)
+        else Codes.of(np.atleast_2d(read_array(argument, given, "one code", "iub")))
+        for argument, given in (("first", first), ("second", second))
     )
     if len(one) != 1 or len(other) != 1:
         raise VectorError("first and second must be one code each; give one row")
@@ -493,6 +504,7 @@ def realised_xi(hashing: LocalityHash, x: Any, y: Any, eps: float) -> FloatArray
     [[0.0, 4.0]]
     """
     level = non_negative("eps", eps, VectorError)
+    instance("hashing", hashing, LocalityHash, "a hash such as HyperplaneLSH", VectorError)
     return np.asarray(level * hashing.codes(x).distances(hashing.codes(y)))
 
 

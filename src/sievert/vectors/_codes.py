@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from sievert.arrays import IntArray, WordArray
 from sievert.errors import VectorError
 from sievert.numerics import brief, whole
+from sievert.vectors._rows import read_array
 
 __all__ = ["BIT_ORDER", "VERSION", "Codes", "HashIdentity", "pack_bits", "planes_of", "read_codes"]
 
@@ -138,11 +139,8 @@ class Codes:
     @classmethod
     def of(cls, rows: Any, identity: HashIdentity | None = None, values: int = 2) -> Self:
         """Codes from rows of coordinates, each a whole number below `values`."""
-        try:
-            given = np.asarray(rows)
-        except ValueError:
-            given = np.empty(0)
-        if given.ndim != 2 or not given.shape[1] or given.dtype.kind not in "iub":
+        given = read_array("codes", rows, "rows of whole numbers, one row a user", "iub")
+        if given.ndim != 2 or not given.shape[1]:
             raise VectorError(f"codes is {brief(rows)}; give rows of whole numbers, one row a user")
         whole("values", values, VectorError, least=2, most=256)
         if given.size and not (given.min() >= 0 and given.max() < values):

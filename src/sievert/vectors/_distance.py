@@ -12,7 +12,7 @@ import numpy as np
 from sievert.arrays import FloatArray
 from sievert.errors import VectorError
 from sievert.numerics import require_size
-from sievert.vectors._rows import Rows, dense, read_rows, refuse_zeros
+from sievert.vectors._rows import Rows, dense, read_array, read_rows, refuse_zeros
 
 __all__ = ["angular_block", "angular_distance", "chord_distance", "from_chord", "unit_rows"]
 
@@ -47,9 +47,9 @@ def angular_distance(x: Any, y: Any = None) -> float | FloatArray:
     >>> angular_distance([[1, 0], [0, 1]]).tolist()
     [[0.0, 0.5], [0.5, 0.0]]
     """
-    single = np.ndim(x) == 1 and (y is None or np.ndim(y) == 1)
     first = read_rows("x", x)
     second = first if y is None else read_rows("y", y)
+    single = np.ndim(x) == 1 and (y is None or np.ndim(y) == 1)
     if second.shape[1] != first.shape[1]:
         raise VectorError(
             f"y has {second.shape[1]} coordinates and x has {first.shape[1]}; give vectors over one list"
@@ -137,10 +137,7 @@ def from_chord(chord: Any) -> Any:
 
 
 def _between(argument: str, given: Any, most: float, rule: str) -> FloatArray:
-    try:
-        values = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise VectorError(f"{argument} is not a number; {rule}") from None
+    values = read_array(argument, given, f"numbers: {rule}").astype(np.float64)
     wrong = ~((values >= 0) & (values <= most))
     if wrong.any():
         raise VectorError(f"{argument}: {values[wrong].ravel()[0]} is out of range; {rule}")

@@ -22,6 +22,7 @@ from sievert.numerics import (
     advance,
     brief,
     generator_of,
+    instance,
     non_negative,
     probability,
     require_size,
@@ -30,7 +31,7 @@ from sievert.numerics import (
 from sievert.results import Result
 from sievert.vectors._codes import Codes, read_codes
 from sievert.vectors._distance import angular_block, unit_rows
-from sievert.vectors._rows import read_rows, refuse_zeros
+from sievert.vectors._rows import read_array, read_rows, refuse_zeros
 
 __all__ = [
     "DistanceEstimate",
@@ -136,7 +137,7 @@ def _queries(codes: Codes, queries: Any) -> tuple[Codes, IntArray]:
         return codes, np.arange(len(codes))
     if isinstance(queries, Codes):
         return codes.agreeing(queries, "queries"), np.full(len(queries), -1)
-    rows = np.asarray(queries)
+    rows = read_array("queries", queries, "codes, or a list of rows of the codes", "iub")
     if rows.ndim == 2:
         found = codes.agreeing(read_codes("queries", rows), "queries")
         return found, np.full(len(found), -1)
@@ -492,6 +493,9 @@ def utility_loss(x: Any, matches: Matches, truth: Matches | None = None) -> Util
     0.0
     """
     units = _units(x)
+    for argument, given in (("matches", matches), ("truth", truth)):
+        if given is not None or argument == "matches":
+            instance(argument, given, Matches, "what neighbours or true_neighbours found", VectorError)
     if matches.indices.shape[0] != len(units):
         raise VectorError(
             f"matches are for {matches.indices.shape[0]} users and there are {len(units)} vectors; "

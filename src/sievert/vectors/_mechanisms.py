@@ -291,9 +291,9 @@ def laplace_lsh(
     found = np.empty((len(units), -(-hashing.bits // 64)), dtype=np.uint64)
     for start in range(0, len(units), BLOCK):
         part = units[start : start + BLOCK]
-        radius = np.sqrt(mixing_quantile(_uniforms(source, (len(part), 1)), hashing.dimension, level))
+        radius = np.sqrt(mixing_quantile(_uniforms(source, (len(part), 1)), hashing.dimension, 1.0))
         normals = ndtri(_uniforms(source, (len(part), factor.shape[0])))
-        found[start : start + BLOCK] = pack_bits(part @ planes.T + radius * (normals @ factor) >= 0)
+        found[start : start + BLOCK] = pack_bits(level * (part @ planes.T) + radius * (normals @ factor) >= 0)
     words = f"Laplace noise before the hash, eps = {eps:g} a unit of length"
     return Codes(found, hashing.bits, hashing.identity, flip=None, mechanism=words)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,22 @@ from scipy import sparse
 
 from sievert.arrays import BoolArray, FloatArray
 from sievert.errors import VectorError
-from sievert.numerics import brief
+from sievert.numerics import brief, count_of, holds_masked, require_size
 
-__all__ = ["Rows", "dense", "lengths", "nonzero", "piece", "read_rows", "refuse_zeros", "stored"]
+__all__ = [
+    "Rows",
+    "dense",
+    "lengths",
+    "nonzero",
+    "piece",
+    "read_array",
+    "read_rows",
+    "refuse_zeros",
+    "stored",
+]
+
+# Items of a list; an array that is there already has no limit.
+LARGEST_ARRAY = 10**8
 
 Rows = NDArray[Any] | sparse.csr_array  # one vector a row; floats
 
@@ -45,17 +59,28 @@ def _sparse(argument: str, given: Any) -> sparse.csr_array:
     found = sparse.csr_array(given)
     if found.dtype.kind not in "fiub":
         raise VectorError(f"{argument} has entries of type {found.dtype}; give real numbers")
-    found.sum_duplicates()
+    if not found.has_canonical_format:
+        found = found.copy()  # the caller's own stays as it is
+        found.sum_duplicates()
     return found if found.dtype in (np.float32, np.float64) else found.astype(np.float64)
 
 
-def _dense(argument: str, given: Any) -> NDArray[Any]:
+def read_array(argument: str, given: Any, words: str, kinds: str = "fiub") -> NDArray[Any]:
+    """An array of numbers of some kinds, none of them masked; `words` say what to give."""
+    masked = isinstance(given, np.ma.MaskedArray) or holds_masked(given)
     try:
-        found = np.asarray(given)
-    except ValueError:
-        raise VectorError(f"{argument} is {brief(given)}; give vectors of one length as rows") from None
-    if found.dtype.kind not in "fiub" or isinstance(given, np.ma.MaskedArray):
-        raise VectorError(f"{argument} is {brief(given)}; give rows of real numbers, none masked")
+        if isinstance(given, Sized) and not isinstance(given, np.ndarray):
+            require_size(count_of(given), LARGEST_ARRAY, f"the items of {argument}", "take fewer")
+        found = np.empty(0, object) if masked else np.asarray(given)
+    except (TypeError, ValueError):
+        found = np.empty(0, object)
+    if found.dtype.kind not in kinds:
+        raise VectorError(f"{argument} is {brief(given)}; give {words}, none masked")
+    return found
+
+
+def _dense(argument: str, given: Any) -> NDArray[Any]:
+    found = read_array(argument, given, "vectors of one length as rows of real numbers")
     if found.ndim == 1:
         found = found[None, :]
     if found.ndim != 2 or not found.shape[1]:

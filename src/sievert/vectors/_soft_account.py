@@ -177,7 +177,7 @@ def soft_sign_accountant(
     """
     choice("noise", noise, ("logistic", "gaussian"), VectorError)
     if clip is not None:
-        positive("clip", clip, VectorError)
+        clip = positive("clip", clip, VectorError)
     width = positive("scale", scale, VectorError)
     if width < 0.01:
         raise VectorError(

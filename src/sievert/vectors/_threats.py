@@ -13,7 +13,16 @@ from scipy.stats import binom
 
 from sievert.arrays import FloatArray, IntArray
 from sievert.errors import VectorError
-from sievert.numerics import generator_of, in_percent, non_negative, probability, require_size, taken, whole
+from sievert.numerics import (
+    generator_of,
+    in_percent,
+    instance,
+    non_negative,
+    probability,
+    require_size,
+    taken,
+    whole,
+)
 from sievert.results import Result
 from sievert.vectors._calibrate import calibrate
 from sievert.vectors._codes import Codes, read_codes
@@ -164,8 +173,8 @@ def reidentification_of_chances(
     >>> round(float(reidentification_of_chances([[0.9, 0.5], [0.2, 0.5]])), 6)
     0.85
     """
-    given = np.asarray(chances, dtype=np.float64)
-    if given.ndim != 2 or not given.size or not ((given >= 0) & (given <= 1)).all():
+    given = dense(read_rows("chances", chances))
+    if not given.size or not ((given >= 0) & (given <= 1)).all():
         raise VectorError("chances must be a table of probabilities, one row a user and one column a bit")
     users, bits = given.shape
     sides = (given >= 0.5).astype(int)
@@ -219,6 +228,7 @@ def exposed_planes(hashing: HyperplaneLSH, x: Any, distance: float) -> IntArray:
     >>> exposed_planes(HyperplaneLSH(2, 100, seed=7), [[1.0, 0.0]], 0.5).tolist()
     [100]
     """
+    instance("hashing", hashing, HyperplaneLSH, "a HyperplaneLSH", VectorError)
     rows: Rows = read_rows("x", x, hashing.dimension)
     refuse_zeros("x", rows)
     near = probability("distance", distance, VectorError)
