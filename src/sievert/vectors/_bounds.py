@@ -117,7 +117,7 @@ def response_cxdp(bits: int, eps: float) -> CXDP:
     >>> print(response_cxdp(4, 0.1))
     (0.0199834, 0.2)-CXDP
     """
-    count, level = whole("bits", bits, VectorError), non_negative("eps", eps, VectorError)
+    count, level = whole("bits", bits, VectorError, most=MOST_BITS), non_negative("eps", eps, VectorError)
     return CXDP(level * count * math.tanh(level / 2), level * math.sqrt(count))
 
 
@@ -196,7 +196,9 @@ def alpha_hoeffding(bits: int, delta: float) -> float:
     >>> alpha_hoeffding(20, 0.01)
     0.339307
     """
-    return math.sqrt(-math.log(_positive_delta(delta)) / (2 * whole("bits", bits, VectorError)))
+    return math.sqrt(
+        -math.log(_positive_delta(delta)) / (2 * whole("bits", bits, VectorError, most=MOST_BITS))
+    )
 
 
 def alpha_kl(bits: int, distance: float, delta: float) -> float:
@@ -228,7 +230,7 @@ def alpha_kl(bits: int, distance: float, delta: float) -> float:
     >>> round(alpha_kl(20, 0.05, 0.01), 8)
     0.20280078
     """
-    count = whole("bits", bits, VectorError)
+    count = whole("bits", bits, VectorError, most=MOST_BITS)
     d, wanted = probability("distance", distance, VectorError), -math.log(_positive_delta(delta)) / count
     if d == 0 or wanted == 0:
         return 0.0
@@ -275,7 +277,7 @@ def xi_hoeffding(bits: int, distance: float, eps: float, delta: float) -> float:
     7.7861
     """
     d, level = probability("distance", distance, VectorError), non_negative("eps", eps, VectorError)
-    count = whole("bits", bits, VectorError)
+    count = whole("bits", bits, VectorError, most=MOST_BITS)
     return level * count * min(1.0, d + alpha_hoeffding(bits, delta))
 
 
@@ -367,7 +369,7 @@ def paper_bounds(bits: int, distance: float, eps: float, delta: float) -> PaperB
 
 def differing_bits(bits: int, distance: float, delta: float) -> int:
     """The least m with P[Bin(bits, distance) > m] ≤ delta."""
-    count = whole("bits", bits, VectorError)
+    count = whole("bits", bits, VectorError, most=MOST_BITS)
     found = max(0, int(binom.isf(delta, count, distance)) - 1)
     while binom.sf(found, count, distance) * (1 + TAIL_MARGIN) > delta:
         found += 1

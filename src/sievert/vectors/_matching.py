@@ -29,7 +29,7 @@ from sievert.numerics import (
     whole,
 )
 from sievert.results import Result
-from sievert.vectors._codes import Codes, read_codes
+from sievert.vectors._codes import MOST_BITS, Codes, read_codes
 from sievert.vectors._distance import angular_block, unit_rows
 from sievert.vectors._rows import read_array, read_rows, refuse_zeros
 
@@ -376,7 +376,7 @@ def estimate_distance(
     >>> found.value, found.low, found.high
     (0.083333, 0.0, 0.75607)
     """
-    total = whole("bits", bits, VectorError)
+    total = whole("bits", bits, VectorError, most=MOST_BITS)
     count = whole("differing", differing, VectorError, least=0, most=total)
     whole("noisy", noisy, VectorError, least=1, most=2)
     level = non_negative("eps", eps, VectorError, infinite=True)

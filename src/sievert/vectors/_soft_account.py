@@ -22,6 +22,7 @@ from sievert.errors import VectorError
 from sievert.numerics import choice, non_negative, positive, probability, whole
 from sievert.results import Result
 from sievert.vectors._accountant import read_delta
+from sievert.vectors._codes import MOST_BITS
 
 __all__ = ["SoftAccountant", "calibrate_soft_sign", "soft_sign_accountant"]
 
@@ -184,7 +185,11 @@ def soft_sign_accountant(
             f"scale is {scale}; the account is for scales from 0.01 on: use LSHRR with its account"
         )
     return SoftAccountant(
-        whole("bits", bits, VectorError), probability("distance", distance, VectorError), width, noise, clip
+        whole("bits", bits, VectorError, most=MOST_BITS),
+        probability("distance", distance, VectorError),
+        width,
+        noise,
+        clip,
     )
 
 
