@@ -16,7 +16,7 @@ from sievert.errors import VectorError
 from sievert.numerics import brief, instance, non_negative, positive, probability, whole
 from sievert.results import Result
 from sievert.vectors._accountant import accountant, read_delta
-from sievert.vectors._codes import Codes
+from sievert.vectors._codes import MOST_BITS, Codes
 from sievert.vectors._hashing import LocalityHash
 from sievert.vectors._rows import read_array
 
