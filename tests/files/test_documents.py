@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 
 import sievert as sv
 from sievert.errors import DataError, FileError
-from sievert.files import TextScenario, documents_schema, dumps, load_scenario, text_scenario
+from sievert.files import TextScenario, described, documents_schema, dumps, load_scenario
 from sievert.tables import TextSource
 
 EXAMPLE = Path("examples/letters/letters.toml")
@@ -42,7 +42,7 @@ def test_the_example_is_read() -> None:
     assert len(list(found.texts.read())) == 24
     assert {text.person for text in found.texts.read()} >= {"lincoln", "kennedy"}
     assert "letters" in found._repr_html_().lower()
-    assert text_scenario("examples/census-count.toml") is None
+    assert described("examples/census-count.toml") is None
 
 
 def test_a_file_is_saved_and_read_again(tmp_path: Path) -> None:
@@ -103,9 +103,7 @@ def test_keys_that_are_refused(tmp_path: Path, change: tuple[str, str], message:
     ],
 )
 def test_what_is_refused_before_any_document_is_read(tmp_path: Path, more: str, message: str) -> None:
-    scenario = text_scenario(
-        written(tmp_path, FILE.replace('input = "in/*.txt"', f'input = "in/*.txt"\n{more}'))
-    )
+    scenario = described(written(tmp_path, FILE.replace('input = "in/*.txt"', f'input = "in/*.txt"\n{more}')))
     assert scenario is not None
     with pytest.raises(FileError, match=message):
         scenario.check()
@@ -119,7 +117,7 @@ def test_a_vocabulary_that_is_a_private_document_is_refused(tmp_path: Path) -> N
 
 def test_another_embedding_with_its_scale(tmp_path: Path) -> None:
     (tmp_path / "v.txt").write_text("sea 0 0\nlake 0 1\ncar 5 0\n")
-    found = text_scenario(
+    found = described(
         written(
             tmp_path,
             FILE.replace('"in/*.txt"', '"in/*.txt"\nembedding = "v.txt"\nscale = 2.0\nvocabulary = 2'),

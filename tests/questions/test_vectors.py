@@ -15,7 +15,7 @@ from sievert.cli.app import app
 from sievert.errors import BudgetError, DataError, FileError, NotAcceptedError, SievertError
 from sievert.files import VectorScenario
 from sievert.questions.match import match
-from sievert.questions.vectors import about_vectors, audit_vectors, compare_vectors
+from sievert.questions.vectors import about_vectors, audit_vectors, compare_vectors, promise_of_vectors
 from sievert.release import preview_vectors, read_released_codes, run_vectors
 from sievert.vectors import accountant, reidentification
 
@@ -148,7 +148,7 @@ def test_the_other_questions(folder: Path) -> None:
     assert limits["own_bits"] == pytest.approx(
         math.log2(float(sv.capacity(sv.vectors.channel(1, limits["worst_nats"] / 20)))) * 20
     )
-    breach = about_vectors("breach", scenario, releases=4)
+    breach = about_vectors("breach", scenario, observations=range(1, 5))
     assert breach.facts["guesses"]["same"][1] == breach.facts["guesses"]["fresh"][1]
     assert list(breach.facts["guesses"]["fresh"].values()) == sorted(
         breach.facts["guesses"]["fresh"].values()
@@ -202,6 +202,42 @@ def test_the_command_line(folder: Path) -> None:
     found = json.loads(run(app, ["audit", "--json", file]).output)
     assert found["passed"] and found["view"] == "output+seed"
     assert run(app, ["compare", file, file]).exit_code == 0
+
+
+def test_pages_proofs_and_designed_files(folder: Path) -> None:
+    written(folder, vectors='known = "known.npz"', hashed='{ kind = "hyperplane", bits = 6, seed = 7 }')
+    run: Any = CliRunner().invoke
+    file, page, proof, made = (
+        str(folder / name) for name in ("users.toml", "page.html", "proof.json", "designed.toml")
+    )
+    for command in (
+        ["explain", file, "--releases", "2"],
+        ["design", file, "--output", made],
+        ["release", "--preview", file],
+    ):
+        answer = run(app, [*command, "--force", "--report", page, "--proof", proof])
+        assert answer.exit_code == 0, answer.output
+        assert "</html>" in Path(page).read_text(encoding="utf-8")
+        assert run(app, ["verify", proof, file]).exit_code == 0
+        assert run(app, ["verify", proof, made]).exit_code != 0
+    chosen = sv.load(made)
+    assert isinstance(chosen, VectorScenario) and audit_vectors(chosen).xi <= 2.0
+    for question in (["audit"], ["limits", "--eps", "1"], ["breach", "--observations", "1,3"], ["estimate"]):
+        answer = run(app, [question[0], file, *question[1:], "--report", page, "--force"])
+        assert answer.exit_code == 0, answer.output
+    answer = run(app, ["compare", file, file, "--proof", proof, "--force"])
+    assert answer.exit_code == 0 and run(app, ["verify", proof, file, file]).exit_code == 0
+    for refused in (
+        ["explain", file, "--guess", "0.6"],
+        ["estimate", file, "--column", "x"],
+        ["infer", file],
+    ):
+        assert isinstance(run(app, refused).exception, FileError)
+    soft = written(folder, 'kind = "soft-sign"\nscale = 0.5\nclip = 2.0', name="soft")
+    assert about_vectors("explain", soft).certificate is None
+    for wrong in (lambda: promise_of_vectors(soft), lambda: about_vectors("limits", soft, eps=1.0)):
+        with pytest.raises(FileError, match=r"lsh-response"):
+            wrong()
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sievert.cli import _documents as documents
+from sievert.cli import _described as others
 from sievert.cli._present import AsJson, Device, Force, real_option
 
 __all__ = ["attack"]
@@ -30,4 +30,4 @@ def attack(
 
     Exit code 0: answered; 2: bad input.
     """
-    documents.attack(file, force, as_json, report, eps, device)
+    others.attack(file, force, as_json, report, eps, device)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sievert.cli import _documents as documents
+from sievert.cli import _described as others
 from sievert.cli._present import (
     AsJson,
     Asked,
@@ -73,7 +73,7 @@ def audit(
         raise MechanismError("give a file, or runs of a black box with --samples RUNS.csv")
     if eps is not None or delta is not None or seed is not None:
         raise MechanismError("--eps, --delta and --seed go with --samples; the file states its own claim")
-    if documents.audit(file, force, as_json, report):
+    if others.audit(file, force, as_json, report):
         return
     from sievert.questions.audit import audit as run_audit
     from sievert.report.audit import page_of, table

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sievert.cli import _documents as documents
+from sievert.cli import _described as others
 from sievert.cli._present import AsJson, Asked, Force, present, print_table, progress_bar, real_option
 
 __all__ = ["breach"]
@@ -40,7 +40,7 @@ def breach(
 
     counts = None if observations is None else read_range(observations)
     without = {"about": about, "level": level}
-    if documents.answer("breach", file, force, as_json, report, observations=counts, without=without):
+    if others.answer("breach", file, force, as_json, report, observations=counts, without=without):
         return
     scenario = load_scenario(file)
     asked = Asked(scenario.reads(), force, report=report)

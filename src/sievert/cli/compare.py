@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sievert.cli import _documents as documents
+from sievert.cli import _described as others
 from sievert.cli._present import AsJson, Asked, Force, ProofPath, present
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def compare(
 
     Exit code 0: B can replace A against every adversary; 1: somebody objects, or it cannot be decided.
     """
-    if documents.compare(first, second, force, as_json, report, proof):
+    if others.compare(first, second, force, as_json, report, proof):
         return
     from sievert.files import Scenario, digest_of
     from sievert.questions.compare import replacement

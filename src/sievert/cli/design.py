@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sievert.cli import _documents as documents
+from sievert.cli import _described as others
 from sievert.cli._present import (
     AsJson,
     Asked,
@@ -41,7 +41,7 @@ def design(
 
     Writes the designed mechanism and a file that names it, by default FILE-optimal.toml beside FILE.
     """
-    if documents.answer("design", file, force, as_json, report, proof, eps=eps, output=output):
+    if others.answer("design", file, force, as_json, report, proof, eps=eps, output=output):
         return
     from sievert.errors import FileError
     from sievert.files import identified, load_scenario

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sievert.cli import _documents as documents
+from sievert.cli import _described as others
 from sievert.cli._present import AsJson, Asked, Force, ProofPath, present, progress_bar, terminal
 from sievert.cli._streams import plain
 
@@ -50,7 +50,7 @@ def estimate(
     What comes from noisy reports alone gives away no more than they do. Where the file names true values
     (original), they are shown beside it, and the answer is as private as they are; --public leaves them out.
     """
-    if documents.estimate(
+    if others.estimate(
         file,
         force,
         as_json,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
 
-from sievert.cli import _documents as documents
+from sievert.cli import _described as others
 from sievert.cli._present import (
     AsJson,
     Asked,
@@ -81,7 +81,7 @@ def explain(
     Exit code 0: done, and within every limit of the file's [accept]; 1: a limit is exceeded, or the file's
     own mechanism does not keep its claim; 2: bad input.
     """
-    if file is not None and documents.answer(
+    if file is not None and others.answer(
         "explain",
         file,
         force,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sievert.cli import _documents as documents
+from sievert.cli import _described as others
 from sievert.cli._present import Asked, Force, present, progress_bar
 
 __all__ = ["infer"]
@@ -26,7 +26,7 @@ def infer(
 
     Exit code 0: every limit of [accept] about inference holds, or there is none; 1: one does not.
     """
-    if documents.answer("infer", file, force, as_json, report, proof):
+    if others.answer("infer", file, force, as_json, report, proof):
         return
     from sievert.files import identified, load_scenario
     from sievert.questions.infer import infer as run

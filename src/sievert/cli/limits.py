@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sievert.cli import _documents as documents
+from sievert.cli import _described as others
 from sievert.cli._present import AsJson, Asked, Force, ProofPath, present, progress_bar, real_option
 
 __all__ = ["limits"]
@@ -25,7 +25,7 @@ def limits(
     as_json: AsJson = False,
 ) -> None:
     """Every bound on what a mechanism of this policy could leak, and which of them is exact."""
-    if documents.answer("limits", file, force, as_json, report, proof, eps=eps):
+    if others.answer("limits", file, force, as_json, report, proof, eps=eps):
         return
     from sievert.files import identified, load_scenario
     from sievert.questions.limits import limit_curves, limits_of

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sievert.cli import _documents as documents
+from sievert.cli import _described as others
 from sievert.cli._present import (
     AsJson,
     Asked,
@@ -72,7 +72,7 @@ def release(
     from sievert.report.release import lines, page
 
     try:
-        if documents.release(
+        if others.release(
             file,
             preview,
             force,

@@ -14,10 +14,9 @@ from ._identity import digest_of as digest_of
 from ._identity import identified as identified
 from ._inference import InferenceCase as InferenceCase
 from ._inference import InferenceModel as InferenceModel
+from ._loading import described as described
 from ._loading import load as load
 from ._loading import load_scenario as load_scenario
-from ._loading import text_scenario as text_scenario
-from ._loading import vector_scenario as vector_scenario
 from ._noise import added_noise as added_noise
 from ._noise import exact_alpha as exact_alpha
 from ._noise import finite_eps as finite_eps

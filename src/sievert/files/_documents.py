@@ -16,8 +16,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from sievert.errors import FileError, SievertError
-from sievert.files._document import DIALECT, dumps, plain_schema
-from sievert.files._paths import OutputPath, OwnPath, files_read, moved
+from sievert.files._document import DIALECT, plain_schema
+from sievert.files._paths import OutputPath, OwnPath, files_read
 from sievert.files._scenario import Described
 from sievert.kinds import Count, NonNegative, Positive, PrivatePath, Probability, PublicPath, Section
 from sievert.tables import TextSource
@@ -163,6 +163,8 @@ class TextDocument(Section):
 class TextScenario(Described):
     """What one file with [documents] describes; everything is made when first used."""
 
+    table = "documents"
+
     document: TextDocument
     folder: Path
     source: str
@@ -214,10 +216,6 @@ class TextScenario(Described):
             return bag_of(
                 tokens(text), self.embedding, model.out_of_vocabulary, model.token, self.length.most
             )
-
-    def text_in(self, folder: Path) -> str:
-        """The file's text, as it names the same files from another folder."""
-        return dumps(moved(self.document.model_dump(exclude_unset=True), self.folder, folder))
 
     def with_mechanism(self, mechanism: WordFamily) -> TextScenario:
         """The same file with another mechanism."""

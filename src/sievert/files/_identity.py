@@ -17,10 +17,11 @@ from typing import Any, TypeVar
 
 from sievert.errors import FileError
 from sievert.files._documents import TextScenario
-from sievert.files._loading import load_scenario, text_scenario
+from sievert.files._loading import described, load_scenario
 from sievert.files._noise import drops_rows
 from sievert.files._paths import contents
 from sievert.files._scenario import Described, Scenario
+from sievert.files._vectors import VectorScenario
 from sievert.kinds import paths_in
 from sievert.numerics import brief
 from sievert.proofs import Proof, Verification
@@ -92,12 +93,19 @@ def _of_documents(scenario: TextScenario) -> dict[str, Any]:
     }
 
 
+@_question.register
+def _of_vectors(scenario: VectorScenario) -> dict[str, Any]:
+    content = scenario.document.model_dump(mode="json", include={"vectors", "mechanism"})
+    told = {key: content["vectors"][key] for key in ("hash", "distance", "delta")}
+    return {"question": {**content, "vectors": told}, "dimension": scenario.dimension}
+
+
 def digest_of(*paths: str | Path, **options: Any) -> str:
     """The digest of one file, or of several in order; a file that is no scenario counts by its contents."""
     digests = []
     for path in map(Path, paths):
         if path.suffix == ".toml":
-            digests.append(question_digest(text_scenario(path) or load_scenario(path), **options))
+            digests.append(question_digest(described(path) or load_scenario(path), **options))
         else:
             digests.append(f"sha256:{_contents(path)}")
     if len(digests) == 1:

@@ -17,8 +17,8 @@ from pydantic_core import ErrorDetails
 
 from sievert.channels import Channel
 from sievert.errors import FileError
-from sievert.files._document import Document, dumps
-from sievert.files._paths import FolderReader, moved, refuse_private
+from sievert.files._document import Document
+from sievert.files._paths import FolderReader, refuse_private
 from sievert.files._scenario import Described, Scenario
 from sievert.kinds import Kind, Noun, Reader, Section
 from sievert.numerics import brief, did_you_mean, file_path, require_size
@@ -29,9 +29,11 @@ if TYPE_CHECKING:
     from sievert.files._documents import TextScenario
     from sievert.files._vectors import VectorScenario
 
-__all__ = ["load", "load_scenario", "save", "text_scenario", "validated", "vector_scenario"]
+__all__ = ["described", "load", "load_scenario", "save", "validated"]
 
 LARGEST_FILE = 32_000_000
+# Kinds of file beside the one with [policy], by their own table, and the command that only they have.
+OWN = {"documents": "attack", "vectors": "match"}
 
 
 def load(path: str | Path) -> Scenario | Described | Channel | Proof:
@@ -115,39 +117,25 @@ def load_scenario(path: str | Path) -> Scenario:
             f"{target}: a TOML file is needed here; write one that names the channel under [mechanism]"
         )
     loaded = load(target)
-    if vector_scenario(loaded) is not None:
-        raise FileError(
-            f"{target}: has [vectors], about which this question has no answer; audit, release, match, "
-            "explain, limits, breach, compare, design and estimate have"
-        )
     if not isinstance(loaded, Scenario):
+        table = cast("Described", loaded).table
         raise FileError(
-            f"{target}: has [documents], about which this question has no answer; audit, release, explain, "
-            "limits, breach, compare, design, estimate and attack have"
+            f"{target}: has [{table}], about which this question has no answer; audit, release, explain, "
+            f"limits, breach, compare, design, estimate and {OWN[table]} have"
         )
     return loaded
 
 
-def text_scenario(path: str | Path | object) -> TextScenario | None:
-    """The scenario of a file with [documents]; None for whatever else it is."""
-    return cast("TextScenario | None", _described(path, "documents"))
-
-
-def vector_scenario(path: str | Path | object) -> VectorScenario | None:
-    """The scenario of a file with [vectors]; None for whatever else it is."""
-    return cast("VectorScenario | None", _described(path, "vectors"))
-
-
-def _described(path: str | Path | object, table: str) -> Described | None:
-    """A scenario of its own kind, known by the one table that only it has."""
+def described(path: str | Path | object) -> TextScenario | VectorScenario | None:
+    """The scenario of a file with [documents] or [vectors]; None for whatever else it is."""
     if isinstance(path, str | Path):
         target = Path(path)
-        if target.suffix != ".toml" or not target.is_file() or table not in _toml(target):
+        if target.suffix != ".toml" or not target.is_file() or not OWN.keys() & _toml(target).keys():
             return None
         path = load(target)
-    if isinstance(path, Scenario) or not isinstance(path, Described):
-        return None
-    return path if table in type(path.document).model_fields else None
+    if isinstance(path, Described) and path.table in OWN:
+        return cast("TextScenario | VectorScenario", path)
+    return None
 
 
 def save(item: Described | Channel | Proof, path: str | Path) -> Path:
@@ -194,8 +182,7 @@ def save(item: Described | Channel | Proof, path: str | Path) -> Path:
         raise FileError(f"{target}: a scenario is written to .toml")
     if target.parent.resolve() == item.folder.resolve():
         return write_text(target, item.to_toml())
-    content = moved(item.document.model_dump(exclude_unset=True), item.folder, target.parent)
-    return write_text(target, dumps(content))
+    return write_text(target, item.text_in(target.parent))
 
 
 # What each kind of error says a key must be.

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, singledispatch
 from html import escape
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ from sievert.files._document import (
 )
 from sievert.files._inference import InferenceCase, inference_case
 from sievert.files._noise import Tabulated, added_noise, tabulated, unlisted_noise
-from sievert.files._paths import files_read
+from sievert.files._paths import files_read, moved
 from sievert.measures import Adversary, MatrixAdversary
 from sievert.mechanisms import Family
 from sievert.policies import Answers, Policy, Query
@@ -48,8 +48,12 @@ ROUNDED_LOGARITHMS = 1e-13
 
 
 class Described:
-    """What one TOML file describes, whatever it is about."""
+    """What one TOML file describes, whatever it is about.
 
+    `table` is the one that only files of its kind have.
+    """
+
+    table: ClassVar[str] = "policy"
     document: Any
     folder: Path
     source: str
@@ -68,6 +72,10 @@ class Described:
     def to_toml(self) -> str:
         """The file's text."""
         return dumps(self.document.model_dump(exclude_unset=True))
+
+    def text_in(self, folder: Path) -> str:
+        """The file's text, as it names the same files from another folder."""
+        return dumps(moved(self.document.model_dump(exclude_unset=True), self.folder, folder))
 
 
 @dataclass(frozen=True, repr=False)
@@ -377,6 +385,10 @@ class Scenario(Described):
     def to_toml(self) -> str:
         """The file's text, keys that were not given left out."""
         return dumps(self.document.model_dump(exclude_unset=True))
+
+    def text_in(self, folder: Path) -> str:
+        """The file's text, as it names the same files from another folder."""
+        return dumps(moved(self.document.model_dump(exclude_unset=True), self.folder, folder))
 
 
 @singledispatch

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -115,6 +115,8 @@ class VectorDocument(Section):
 class VectorScenario(Described):
     """What one file with [vectors] describes; everything is made when first used."""
 
+    table = "vectors"
+
     document: VectorDocument
     folder: Path
     source: str
@@ -158,6 +160,21 @@ class VectorScenario(Described):
         hashing = self.hashing
         with self.at("mechanism"):
             return self.document.mechanism.mechanism(hashing)
+
+    def with_mechanism(self, bits: int | None = None, **mechanism: Any) -> VectorScenario:
+        """The same file with another mechanism, and perhaps another number of bits."""
+        told = self.document.model_dump(exclude_unset=True)
+        told["mechanism"] = mechanism
+        if bits is not None:
+            told["vectors"]["hash"]["bits"] = bits
+        return replace(self, document=VectorDocument.model_validate(told))
+
+    def with_eps(self, eps: float) -> VectorScenario:
+        """The same file at another ε, whatever it says of ξ."""
+        kind = self.mechanism.kind
+        if kind == "soft-sign":
+            raise FileError(f"--eps: goes with lsh-response and laplace-lsh; {self.source} has no ε")
+        return self.with_mechanism(kind=kind, eps=eps)
 
     def check(self) -> None:
         """Make everything that needs no private data, so that what is wrong is said before it is read."""

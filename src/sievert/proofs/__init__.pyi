@@ -8,6 +8,7 @@ from ._base import verify as verify
 from ._bounds import blocks_lower as blocks_lower
 from ._bounds import channel_diagonal as channel_diagonal
 from ._bounds import tree_lower as tree_lower
+from ._codes import CodesProof as CodesProof
 from ._design import SCALE as SCALE
 from ._design import SPARE as SPARE
 from ._design import Multipliers as Multipliers

@@ -56,7 +56,7 @@ class DocumentsAnswer(Result):
     certificate : its proof, where there is one; otherwise `unproved` says why not
     told : the options that it was asked with, beside the file
     private : whether it was computed from private documents
-    chosen : of a design, the mechanism of a file that moves words least
+    chosen : of a design, the file with the mechanism that moves words least
     """
 
     question: str
@@ -71,7 +71,7 @@ class DocumentsAnswer(Result):
     unproved: str = "this answer has no certificate"
     told: Mapping[str, Any] = field(default_factory=dict)
     private: bool = False
-    chosen: WordFamily | None = None
+    chosen: TextScenario | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data; the certificate is saved by itself."""
@@ -297,7 +297,7 @@ def _design(scenario: TextScenario, eps: float | None = None) -> DocumentsAnswer
         unproved=why,
         told={"eps": eps},
         private=equal is not None,
-        chosen=families[best],
+        chosen=scenario.with_mechanism(families[best]),
     )
 
 

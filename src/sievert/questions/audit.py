@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import singledispatch
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 from sievert.channels import Channel, Epsilon
 from sievert.errors import FileError, TooLargeError
-from sievert.files import Described, Scenario, load_scenario, text_scenario, vector_scenario
+from sievert.files import Described, Scenario, described, load_scenario
 from sievert.limits import WorstLeakage, worst_leakage
 from sievert.measures import Capacity, RecordLeakage
 from sievert.mechanisms import PixelatedLaplaceChannel
@@ -206,16 +206,13 @@ def audit(scenario: Described | str | Path) -> Audit | Result:
     (True, 0.249)
     """
     if not isinstance(scenario, Scenario):
-        texts = text_scenario(scenario)
-        if texts is not None:
+        other = described(scenario)
+        if other is not None:
             from sievert.questions.documents import audit_documents
-
-            return audit_documents(texts)
-        vectors = vector_scenario(scenario)
-        if vectors is not None:
             from sievert.questions.vectors import audit_vectors
 
-            return audit_vectors(vectors)
+            audit_other: Any = audit_documents if other.table == "documents" else audit_vectors
+            return cast("Result", audit_other(other))
         if not isinstance(scenario, str | Path):
             raise FileError(f"scenario is {brief(scenario)}; give a Scenario, or the path of a TOML file")
         scenario = load_scenario(scenario)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from sievert.errors import FileError
 from sievert.files import TextScenario
+from sievert.proofs import Proof
 from sievert.questions._document_answers import DocumentsAnswer, about_documents
 from sievert.questions._document_attack import attack_documents
 from sievert.questions._document_audit import DocumentsAudit, Pair, audit_documents, profile_of
 from sievert.questions._document_estimate import estimate_documents, prove_estimate
-from sievert.text import word_channel
+from sievert.text import prove_promises, word_channel
 
 __all__ = [
     "DocumentsAnswer",
@@ -19,11 +20,19 @@ __all__ = [
     "audit_documents",
     "compare_documents",
     "estimate_documents",
+    "promise_of_documents",
     "prove_estimate",
 ]
 
 # Vocabularies whose channels are listed and compared against every adversary.
 LARGEST_CHANNEL = 400
+
+
+def promise_of_documents(scenario: TextScenario) -> Proof:
+    """The proof of what one release promises the references."""
+    bags = [bag for _, bag in scenario.references]
+    with scenario.at("documents.references"):
+        return prove_promises(bags, scenario.mechanism, scenario.length)
 
 
 def compare_documents(first: TextScenario, second: TextScenario) -> DocumentsAnswer:

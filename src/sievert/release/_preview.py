@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, overload
 
 from sievert.errors import DataError, LedgerError
-from sievert.files import Described, Scenario, load_scenario, text_scenario, vector_scenario
+from sievert.files import Described, Scenario, described, load_scenario
 from sievert.ledger import UNIT, WITHOUT_RELATION, Ledger
 from sievert.numerics import flag, number
 from sievert.questions import Check
@@ -145,18 +145,15 @@ def preview(
     (Fraction(1, 2), True, True)
     """
     despite_accept = flag("despite_accept", despite_accept, DataError)
-    texts = text_scenario(scenario)
-    if texts is not None:
+    other = described(scenario)
+    if other is not None:
         from sievert.release._documents import preview_documents
-
-        return preview_documents(texts, output)
-    vectors = vector_scenario(scenario)
-    if vectors is not None:
         from sievert.release._vectors import preview_vectors
 
-        return preview_vectors(vectors, output)
-    described = scenario if isinstance(scenario, Scenario) else load_scenario(cast("str | Path", scenario))
-    plan = make_plan(described, output)
+        look: Any = preview_documents if other.table == "documents" else preview_vectors
+        return cast("Result", look(other, output))
+    listed = scenario if isinstance(scenario, Scenario) else load_scenario(cast("str | Path", scenario))
+    plan = make_plan(listed, output)
     eps, remaining, column, refusal, about, effect = _ledger(plan)
     accept = acceptance(plan)
     failed = [check for check in accept if not check.passed]
@@ -166,7 +163,7 @@ def preview(
     if broken is not None and not despite_accept:
         refusal = broken
     return Preview(
-        described.title,
+        listed.title,
         plan.central,
         plan.unit,
         policy_words(plan),

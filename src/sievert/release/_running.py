@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypedDict, Unpack, cast, overload
 
 from sievert.errors import DataError, FileError, LedgerError, MechanismError, OutputError, SievertError
-from sievert.files import Described, Scenario, load_scenario, refuse_private, text_scenario, vector_scenario
+from sievert.files import Described, Scenario, described, load_scenario, refuse_private
 from sievert.ledger import WAIT_SECONDS, WITHOUT_RELATION, Ledger, Reservation, check_name, file_hash
 from sievert.numerics import brief, flag, instance, non_negative, number
 from sievert.release._acceptance import require_accepted
@@ -175,31 +175,18 @@ def run(
     ...     print(done.eps, done.secure, done.output[-19:])
     1/2 True poor-households.csv
     """
-    texts = text_scenario(scenario)
-    if texts is not None:
+    other = described(scenario)
+    if other is not None:
         from sievert.release._documents import run_documents
-
-        if data is not None:
-            raise FileError(f"{texts.source}: data goes with a table; name documents under [documents] input")
-        return run_documents(
-            texts,
-            output=output,
-            id=id,
-            insecure_rng=insecure_rng,
-            fresh=fresh,
-            wait=wait,
-            anchor=anchor,
-            progress=progress,
-            despite_accept=despite_accept,
-        )
-    vectors = vector_scenario(scenario)
-    if vectors is not None:
         from sievert.release._vectors import run_vectors
 
         if data is not None:
-            raise FileError(f"{vectors.source}: data goes with a table; name vectors under [vectors] input")
-        return run_vectors(
-            vectors,
+            raise FileError(
+                f"{other.source}: data goes with a table; name {other.table} under [{other.table}] input"
+            )
+        run_other: Any = run_documents if other.table == "documents" else run_vectors
+        done = run_other(
+            other,
             output=output,
             id=id,
             insecure_rng=insecure_rng,
@@ -209,8 +196,9 @@ def run(
             progress=progress,
             despite_accept=despite_accept,
         )
-    described = scenario if isinstance(scenario, Scenario) else load_scenario(cast("str | Path", scenario))
-    plan = make_plan(described, output)
+        return cast("Result", done)
+    listed = scenario if isinstance(scenario, Scenario) else load_scenario(cast("str | Path", scenario))
+    plan = make_plan(listed, output)
     seed = _seed(plan, insecure_rng)
     if id is not None:
         check_name(id)
@@ -225,8 +213,8 @@ def run(
     if not despite_accept:
         require_accepted(plan)
     if isinstance(data, str | Path):
-        refuse_private(described.document, described.folder, described.source, data)
-    rows = plan.data.rows(described.folder) if data is None else open_rows(data)
+        refuse_private(listed.document, listed.folder, listed.source, data)
+    rows = plan.data.rows(listed.folder) if data is None else open_rows(data)
     if plan.unaccounted:
         make_folder(plan.output.parent)
         return _unaccounted(

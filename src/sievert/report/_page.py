@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sievert.results import package_version
@@ -20,7 +21,12 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
     from markupsafe import Markup
 
-__all__ = ["Page", "Picture", "Table", "drawing_library", "page_html"]
+    from sievert.files import Described
+    from sievert.results import Result
+
+__all__ = ["Page", "Picture", "Sections", "Table", "answer_page", "drawing_library", "page_html"]
+
+Sections = list[tuple[str, list[str]]]
 
 LIBRARY = "plotly-cartesian.min.js"
 
@@ -75,6 +81,40 @@ class Page:
     proofs: Sequence[str] = ()
     text: str = ""
     private: bool = False
+
+
+PROOFS = (
+    "The same command with `--proof proof.json` saves the certificate where there is one, and `sievert "
+    "verify proof.json FILE` checks it without a solver."
+)
+
+
+def answer_page(
+    found: Result, scenario: Described, sections: Sections, pictures: list[Picture], command: str
+) -> str:
+    """An answer about documents or vectors as one page.
+
+    What an attack found, or was computed from private data, is private.
+    """
+    name = type(found).__name__
+    made = str(getattr(found, "question", "")).capitalize() or next(
+        (word for word in ("Audit", "Preview", "Release") if name.endswith(word)), "Attack"
+    )
+    verdicts = (getattr(found, verdict, None) for verdict in ("passed", "possible", "secure", "good"))
+    return page_html(
+        Page(
+            title=scenario.title,
+            made_by=f"{made} of {Path(scenario.source).name}",
+            headline=str(found),
+            sections=sections,
+            good=next((verdict for verdict in verdicts if verdict is not None), None),
+            pictures=pictures,
+            command=command,
+            proofs=[PROOFS] if hasattr(found, "question") else [],
+            text=scenario.to_toml(),
+            private=made == "Attack" or getattr(found, "private", False) is True,
+        )
+    )
 
 
 def page_html(page: Page) -> str:

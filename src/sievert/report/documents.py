@@ -5,43 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import singledispatch
 from itertools import combinations
-from pathlib import Path
 
 from sievert.files import TextScenario
 from sievert.numerics import in_percent, number
 from sievert.questions.documents import DocumentsAnswer, DocumentsAudit
 from sievert.release import DocumentsPreview, DocumentsRelease
 from sievert.report import plots
-from sievert.report._page import Page, Picture, page_html
+from sievert.report._page import Picture, Sections, answer_page
 from sievert.report.release import near
 from sievert.results import Result
 from sievert.text import AttackBench, Flow, distance
 
 __all__ = ["lines", "page"]
 
-Sections = list[tuple[str, list[str]]]
-PROOFS = (
-    "The same command with `--proof proof.json` saves the certificate where there is one, and `sievert "
-    "verify proof.json FILE` checks it without a solver."
-)
-
 
 def page(found: Result, scenario: TextScenario, command: str = "") -> str:
     """The answer as one self-contained page, working offline."""
-    return page_html(
-        Page(
-            title=scenario.title,
-            made_by=f"{_made(found)} of {Path(scenario.source).name}",
-            headline=str(found),
-            sections=lines(found),
-            good=_good(found),
-            pictures=list(_pictures(found, scenario)),
-            command=command,
-            proofs=[PROOFS] if isinstance(found, DocumentsAnswer) else [],
-            text=scenario.to_toml(),
-            private=isinstance(found, AttackBench) or getattr(found, "private", False) is True,
-        )
-    )
+    return answer_page(found, scenario, lines(found), list(_pictures(found, scenario)), command)
 
 
 @singledispatch
@@ -54,23 +34,6 @@ def lines(found: Result) -> Sections:
 def _pictures(found: Result, scenario: TextScenario) -> Iterator[Picture]:
     """What can be seen at a glance; nothing, for most."""
     return iter(())
-
-
-def _made(found: Result) -> str:
-    names: dict[type, str] = {
-        DocumentsAudit: "Audit",
-        DocumentsPreview: "Preview",
-        DocumentsRelease: "Release",
-        AttackBench: "Attack",
-    }
-    return names.get(type(found)) or str(getattr(found, "question", "answer")).capitalize()
-
-
-def _good(found: Result) -> bool | None:
-    for name in ("passed", "possible", "secure", "good"):
-        if hasattr(found, name):
-            return bool(getattr(found, name))
-    return None
 
 
 @_pictures.register

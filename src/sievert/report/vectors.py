@@ -1,18 +1,71 @@
-"""Answers about users' vectors in words: audit, preview, release, matches and the other questions."""
+"""Answers about users' vectors in words and as pages: audit, preview, release and the other questions."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import singledispatch
+
+from sievert.files import VectorScenario
 from sievert.numerics import in_percent, number
 from sievert.questions.match import Match
 from sievert.questions.vectors import VectorsAnswer, VectorsAudit
 from sievert.release import VectorsPreview, VectorsRelease
+from sievert.report import plots
+from sievert.report._page import Picture, Sections, answer_page
 from sievert.report.release import near
+from sievert.results import Result
+from sievert.vectors import NoisyHash, loss_curve
 
-__all__ = ["answer_lines", "audit_lines", "match_lines", "preview_lines", "release_lines"]
-
-Sections = list[tuple[str, list[str]]]
+__all__ = ["lines", "match_lines", "page"]
 
 
+def page(found: Result, scenario: VectorScenario, command: str = "") -> str:
+    """The answer as one self-contained page, working offline."""
+    return answer_page(found, scenario, lines(found), list(_pictures(found, scenario)), command)
+
+
+@singledispatch
+def lines(found: Result) -> Sections:
+    """Headings and the sentences below them."""
+    raise TypeError(f"{type(found).__name__} is no answer about vectors")
+
+
+@singledispatch
+def _pictures(found: Result, scenario: VectorScenario) -> Iterator[Picture]:
+    """What can be seen at a glance; nothing, for most."""
+    return iter(())
+
+
+@_pictures.register
+def _of_audit(found: VectorsAudit, scenario: VectorScenario) -> Iterator[Picture]:
+    mechanism, hashing = scenario.mechanism, scenario.hashing
+    # The angle is the probability that a bit differs under hyperplanes alone.
+    if isinstance(mechanism, NoisyHash) and hashing.kind == "hyperplane" and found.delta > 0:
+        yield Picture(
+            "By distance",
+            "Nats that two users at an angle are told apart by, exactly and by the paper's bounds.",
+            plots.loss_by_distance(loss_curve(found.bits, mechanism.eps, found.delta, list(found.curve))),
+        )
+
+
+@_pictures.register
+def _of_preview(found: VectorsPreview, scenario: VectorScenario) -> Iterator[Picture]:
+    return _of_audit(found.audit, scenario)
+
+
+@_pictures.register
+def _of_answer(found: VectorsAnswer, scenario: VectorScenario) -> Iterator[Picture]:
+    headings = {"breach": "How well two users are told apart", "design": "How well users are ranked"}
+    levels, values = [level for level, _ in found.curve], [value for _, value in found.curve]
+    if found.question in headings:
+        yield Picture(
+            headings[found.question],
+            "The chance that a guess is right, against one half without looking.",
+            plots.guess_curve(levels, values, 0.5, axis=found.axis),
+        )
+
+
+@lines.register
 def audit_lines(found: VectorsAudit) -> Sections:
     """What is promised at several distances, by which account, and what to know."""
     kind = "exact" if found.exact else "an upper bound"
@@ -48,6 +101,7 @@ def audit_lines(found: VectorsAudit) -> Sections:
     return [*sections, ("Mind", list(found.notes))]
 
 
+@lines.register
 def preview_lines(found: VectorsPreview) -> Sections:
     """The audit, and what it would cost."""
     left = (
@@ -59,6 +113,7 @@ def preview_lines(found: VectorsPreview) -> Sections:
     return [("What it costs", cost), *audit_lines(found.audit)]
 
 
+@lines.register
 def release_lines(found: VectorsRelease) -> Sections:
     """What was written."""
     drawn = "by integers, exactly" if found.arithmetic == "exact" else "in floating point"
@@ -75,6 +130,7 @@ def release_lines(found: VectorsRelease) -> Sections:
     ]
 
 
+@lines.register
 def answer_lines(found: VectorsAnswer) -> Sections:
     """What else to know."""
     return [("In numbers", list(found.lines))] if found.lines else []

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.stats import beta
+from scipy.special import betainccinv, betaincinv
 
 from sievert.arrays import FloatArray, IndexArray, IntArray
 from sievert.channels import Channel
@@ -307,6 +307,6 @@ def intervals(counts: Any, trials: int, confidence: float) -> tuple[FloatArray, 
     """Clopper–Pearson bounds of shares."""
     counts = np.asarray(counts, dtype=np.float64)
     tail = (1 - confidence) / 2
-    lower = np.where(counts > 0, beta.ppf(tail, np.maximum(counts, 1), trials - counts + 1), 0.0)
-    upper = np.where(counts < trials, beta.isf(tail, counts + 1, np.maximum(trials - counts, 1)), 1.0)
+    lower = np.where(counts > 0, betaincinv(np.maximum(counts, 1), trials - counts + 1, tail), 0.0)
+    upper = np.where(counts < trials, betainccinv(counts + 1, np.maximum(trials - counts, 1), tail), 1.0)
     return lower, upper

@@ -15,12 +15,11 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize_scalar
-from scipy.special import bdtr
-from scipy.stats import binom
+from scipy.special import bdtr, logit
 
 from sievert.arrays import FloatArray
 from sievert.errors import VectorError
-from sievert.numerics import brief, choice, number, probability, whole
+from sievert.numerics import brief, choice, log_binomial, number, probability, whole
 from sievert.results import Result
 from sievert.vectors._laws import StepLaw, ball, precision, read_level, rounded, threshold
 
@@ -164,7 +163,7 @@ class Accountant(Result):
         exceeds = np.where(most >= 0, bdtr(np.maximum(most, 0), differing, flip), 0.0)
 
         def tail(distance: float) -> float:
-            return float(binom.pmf(differing, law.reach, distance) @ exceeds)
+            return float(np.exp(log_binomial(law.reach, float(logit(distance)))) @ exceeds)
 
         grid = np.linspace(0.0, self.distance, 257)
         values = [tail(float(d)) for d in grid]

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
-from scipy.special import xlogy
-from scipy.stats import binom
+from scipy.special import betainc, xlogy
 
 from sievert.arrays import FloatArray
 from sievert.errors import VectorError
@@ -370,10 +369,12 @@ def paper_bounds(bits: int, distance: float, eps: float, delta: float) -> PaperB
 def differing_bits(bits: int, distance: float, delta: float) -> int:
     """The least m with P[Bin(bits, distance) > m] ≤ delta."""
     count = whole("bits", bits, VectorError, most=MOST_BITS)
-    found = max(0, int(binom.isf(delta, count, distance)) - 1)
-    while binom.sf(found, count, distance) * (1 + TAIL_MARGIN) > delta:
-        found += 1
-    return found
+    low, high = -1, count
+    while high - low > 1:
+        middle = (low + high) // 2
+        tail = float(betainc(middle + 1, count - middle, distance))
+        low, high = (low, middle) if tail * (1 + TAIL_MARGIN) <= delta else (middle, high)
+    return high
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 from scipy.special import gammaln, ndtr, ndtri
-from scipy.stats import qmc
 
 from sievert.arrays import FloatArray
 from sievert.channels import Channel
@@ -79,6 +78,8 @@ def laplace_channel(x: Any, hashing: HyperplaneLSH, eps: float) -> Channel:
         factor: FloatArray = np.asarray(
             np.linalg.cholesky(products + 1e-12 * np.eye(hashing.bits)), dtype=np.float64
         )
+        from scipy.stats import qmc
+
         points = qmc.Sobol(hashing.bits + 1, seed=0).random(POINTS)
         points = np.clip(points, 1e-12, 1 - 1e-12)
         radius = np.sqrt(mixing_quantile(points[:, -1], hashing.dimension, level))

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from scipy.special import log_expit, logit
-from scipy.stats import binom
 
 from sievert.arrays import FloatArray, IntArray
 from sievert.errors import VectorError
@@ -17,6 +16,7 @@ from sievert.numerics import (
     generator_of,
     in_percent,
     instance,
+    log_binomial,
     non_negative,
     probability,
     require_size,
@@ -303,9 +303,8 @@ def choose_bits(
     for n, level in zip(tried, eps.tolist(), strict=True):
         flip = 1 / (1 + math.exp(min(level, 700.0)))
         q = 2 * flip * (1 - flip)
-        counts = np.arange(n + 1)
-        first = binom.pmf(counts, n, q + low * (1 - 2 * q))
-        second = binom.pmf(counts, n, q + high * (1 - 2 * q))
-        success.append(float(first @ (binom.sf(counts, n, q + high * (1 - 2 * q)) + second / 2)))
+        first, second = (np.exp(log_binomial(n, float(logit(q + d * (1 - 2 * q))))) for d in (low, high))
+        further = np.append(np.cumsum(second[:0:-1])[::-1], 0.0)
+        success.append(float(first @ (further + second / 2)))
     best = tried[int(np.argmax(success))]
     return BitsChoice(best, tried, eps, np.array(success))

@@ -1,67 +1,99 @@
-"""Commands about a file with [documents], or else [vectors]: each says whether it has answered."""
+"""Commands about files with [documents] or [vectors]: each says whether it has answered."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from sievert.cli import _vectors as vectors
 from sievert.cli._present import Asked, present, progress_bar
 from sievert.errors import FileError
 
 if TYPE_CHECKING:
-    from sievert.files import TextScenario
+    from sievert.files import Described, TextScenario, VectorScenario
+    from sievert.proofs import Proof
     from sievert.results import Result
 
 __all__ = ["answer", "attack", "audit", "compare", "estimate", "release"]
 
 
-def _scenario(file: Path) -> TextScenario | None:
-    from sievert.files import text_scenario
+@dataclass(frozen=True)
+class _Answers:
+    """What answers about one kind of file, and how it is shown."""
 
-    return text_scenario(file)
+    about: Callable[..., Any]
+    compare: Callable[[Any, Any], Any]
+    promise: Callable[[Any], Proof]
+    lines: Callable[[Any], list[tuple[str, list[str]]]]
+    page: Callable[[Any, Any, str], str]
 
 
-def _only(scenario: TextScenario, without: Mapping[str, object]) -> None:
-    """Refuse options that say nothing about documents."""
+def _answers(scenario: Described) -> _Answers:
+    """The one place that tells kinds of files apart."""
+    if scenario.table == "documents":
+        from sievert.questions import documents
+        from sievert.report import documents as texts
+
+        return _Answers(
+            documents.about_documents,
+            documents.compare_documents,
+            documents.promise_of_documents,
+            texts.lines,
+            texts.page,
+        )
+    from sievert.questions import vectors
+    from sievert.report import vectors as codes
+
+    return _Answers(
+        vectors.about_vectors, vectors.compare_vectors, vectors.promise_of_vectors, codes.lines, codes.page
+    )
+
+
+def _scenario(file: Path) -> TextScenario | VectorScenario | None:
+    from sievert.files import described
+
+    return described(file)
+
+
+def _only(scenario: Described, without: Mapping[str, object]) -> None:
+    """Refuse options that say nothing about such files."""
     given = [name for name, value in without.items() if value not in (None, False, [], ())]
     if given:
         raise FileError(
-            f"--{given[0].replace('_', '-')}: says nothing about the [documents] of {scenario.source}; leave "
-            "it out"
+            f"--{given[0].replace('_', '-')}: says nothing about the [{scenario.table}] of "
+            f"{scenario.source}; leave it out"
         )
 
 
 def _show(
-    found: Result, scenario: TextScenario, asked: Asked, as_json: bool, good: bool, **further: Any
+    found: Result, scenario: Described, asked: Asked, as_json: bool, good: bool, **further: Any
 ) -> None:
-    from sievert.report.documents import lines, page
-
+    shown = _answers(scenario)
     present(
         found,
-        lines,
+        shown.lines,
         asked,
         json=as_json,
         title=scenario.title,
-        page=lambda command: page(found, scenario, command),
+        page=lambda command: shown.page(found, scenario, command),
         good=good,
         **further,
     )
 
 
 def audit(file: Path, force: bool, as_json: bool, report: Path | None) -> bool:
-    """Audit documents, if that is what the file is about."""
+    """Audit such a file."""
     scenario = _scenario(file)
     if scenario is None:
-        return vectors.audit(file, force, as_json, report)
-    from sievert.questions.documents import audit_documents
+        return False
+    from sievert.questions.audit import audit as audit_of
 
     asked = Asked(scenario.reads(), force, report=report)
     with progress_bar():
-        found = audit_documents(scenario)
+        found: Any = audit_of(scenario)
     _show(found, scenario, asked, as_json, found.passed, data={"passed": found.passed})
     if not found.passed:
         raise typer.Exit(1)
@@ -80,22 +112,18 @@ def answer(
     output: Path | None = None,
     **given: Any,
 ) -> bool:
-    """Answer another question about documents, if that is what the file is about.
-
-    `output` is where the file of a design goes.
-    """
+    """Answer another question about such a file; `output` is where the file of a design goes."""
     scenario = _scenario(file)
     if scenario is None:
-        return vectors.answer(question, file, force, as_json, report, proof, **given)
+        return False
     from sievert.files import identified
-    from sievert.questions.documents import about_documents
 
     _only(scenario, without or {})
     asked = Asked(scenario.reads(), force, output=output, proof=proof, report=report)
     with progress_bar():
-        found = about_documents(question, scenario, **given)
+        found = _answers(scenario).about(question, scenario, **given)
     if output is not None and found.chosen is not None:
-        asked.write_text(output, scenario.with_mechanism(found.chosen).text_in(output.parent))
+        asked.write_text(output, found.chosen.text_in(output.parent))
     _show(
         found,
         scenario,
@@ -120,25 +148,28 @@ def estimate(
     without: Mapping[str, object],
     **given: Any,
 ) -> bool:
-    """Estimate word frequencies from released documents, if that is what the file is about."""
+    """Estimate word frequencies from released documents, or say what codes tell of distances."""
     scenario = _scenario(file)
     if scenario is None:
         return False
+    if scenario.table == "vectors":
+        return answer("estimate", file, force, as_json, report, proof, without={**without, **given})
     from sievert.files import identified
     from sievert.questions.documents import estimate_documents, prove_estimate
     from sievert.report.estimate import lines, page
 
-    _only(scenario, without)
-    asked = Asked([*scenario.reads(), scenario.released], force, proof=proof, report=report)
+    texts: Any = scenario
+    _only(texts, without)
+    asked = Asked([*texts.reads(), texts.released], force, proof=proof, report=report)
     with progress_bar():
-        found = estimate_documents(scenario, **given)
+        found = estimate_documents(texts, **given)
     present(
         found,
         lines,
         asked,
         json=as_json,
-        page=lambda command: page(found, scenario, command),
-        proof=lambda: identified(prove_estimate(scenario, found), scenario),
+        page=lambda command: page(found, texts, command),
+        proof=lambda: identified(prove_estimate(texts, found), texts),
         about=file,
         good=found.estimate.unique is not False,
     )
@@ -149,10 +180,11 @@ def attack(
     file: Path, force: bool, as_json: bool, report: Path | None, eps: list[float] | None, device: str | None
 ) -> None:
     """Attack documents; any other file is refused."""
+    from sievert.files import TextScenario
     from sievert.questions.documents import attack_documents
 
     scenario = _scenario(file)
-    if scenario is None:
+    if not isinstance(scenario, TextScenario):
         raise FileError(f"{file}: has no [documents]; an attack needs documents whose authors are known")
     asked = Asked(scenario.reads(), force, report=report)
     with progress_bar():
@@ -163,17 +195,17 @@ def attack(
 def compare(
     first: Path, second: Path, force: bool, as_json: bool, report: Path | None, proof: Path | None
 ) -> bool:
-    """Compare two mechanisms on documents, if that is what both files are about."""
+    """Compare two such files of one kind."""
     one, other = (_scenario(path) for path in (first, second))
     if one is None and other is None:
-        return vectors.compare(first, second, force, as_json, report, proof)
-    if one is None or other is None:
-        raise FileError(f"{first} and {second}: only one has [documents]; compare two files of one kind")
+        return False
+    if one is None or other is None or one.table != other.table:
+        table = next(item.table for item in (one, other) if item is not None)
+        raise FileError(f"{first} and {second}: only one has [{table}]; compare two files of one kind")
     from sievert.files import digest_of
-    from sievert.questions.documents import compare_documents
 
     asked = Asked([*one.reads(), *other.reads()], force, proof=proof, report=report)
-    found = compare_documents(one, other)
+    found = _answers(one).compare(one, other)
     _show(
         found,
         one,
@@ -197,35 +229,39 @@ def release(
     as_json: bool,
     report: Path | None,
     proof: Path | None,
+    device: str | None,
     **given: Any,
 ) -> bool:
-    """Preview or run a release of documents, if that is what the file is about."""
+    """Preview or run a release of such a file."""
     scenario = _scenario(file)
+    if device is not None and (scenario is None or scenario.table != "documents"):
+        raise FileError("--device: goes with [documents]; leave it out")
     if scenario is None:
-        if given.pop("device") is not None:
-            raise FileError("--device: goes with [documents]; leave it out")
-        return vectors.release(file, preview, force, as_json, report, proof, **given)
+        return False
     from sievert.files import identified
     from sievert.proofs import save_proof
-    from sievert.release import preview_documents, run_documents
-    from sievert.text import prove_promises
+    from sievert.release import preview as look
+    from sievert.release import run, run_documents
 
     asked = Asked(scenario.reads(), force, proof=proof, report=report)
     if proof is not None:
         scenario.check()
-        bags = [bag for _, bag in scenario.references]
-        with scenario.at("documents.references"):
-            certificate = prove_promises(bags, scenario.mechanism, scenario.length)
+        certificate = _answers(scenario).promise(scenario)
         asked.write_text(proof, save_proof(identified(certificate, scenario)))
     if preview:
-        would = preview_documents(scenario, given["output"])
+        would: Any = look(scenario, output=given["output"])
         _show(would, scenario, asked, as_json, would.possible, data={"possible": would.possible})
         if not would.possible:
             raise typer.Exit(1)
         return True
+    start: Any = run if device is None else run_documents
+    named = {} if device is None else {"device": device}
     with progress_bar() as show:
-        done = run_documents(
-            scenario, progress=lambda word, count, total: show(f"{word} documents", count, total), **given
+        done = start(
+            scenario,
+            progress=lambda word, count, total: show(f"{word} {scenario.table}", count, total),
+            **named,
+            **given,
         )
     _show(done, scenario, asked, as_json, done.secure)
     return True

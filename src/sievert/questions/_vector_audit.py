@@ -1,0 +1,165 @@
+"""What a file with [vectors] promises, in users' units.
+
+An audit reads no private vector: what is promised depends on the distance of two users alone. Only the
+attacker who knows people is given some to know, the public vectors of `vectors.known`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from sievert.files import VectorScenario
+from sievert.numerics import in_percent
+from sievert.results import Result
+from sievert.vectors import NoisyHash, PaperBounds, ReIdentification, SoftSigns, paper_bounds
+
+__all__ = ["DISTANCES", "VectorsAudit", "audit_vectors", "guess_between"]
+
+DISTANCES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.5)
+
+
+@dataclass(frozen=True)
+class VectorsAudit(Result):
+    """What a file with [vectors] promises two users at a distance.
+
+    Attributes
+    ----------
+    distance, delta : what the answers are about, as the file says
+    angle : the distance in degrees
+    xi : nats that two such users are told apart by, but for a probability δ
+    guess : best guess which of the two it is, each as likely before (None: not computed for this mechanism)
+    worst : nats between any two users under this very hash, without δ: what a release is charged
+    curve : ξ at several distances
+    bounds : what the paper's bounds say instead (of lsh-response under Gaussian planes)
+    threat : how many of the `known` people an attacker traces back (None: the file names none)
+    view, quantifier : what the observer sees, and what ξ is about
+    exact : whether ξ is exact; a bound otherwise
+    sampler : "exact" or "float"
+    passed : whether every limit of [accept] holds
+    """
+
+    title: str
+    mechanism: str
+    hash: str
+    bits: int
+    distance: float
+    angle: float
+    delta: float
+    xi: float
+    guess: float | None
+    worst: float
+    curve: dict[float, float]
+    bounds: PaperBounds | None
+    threat: ReIdentification | None
+    exact: bool
+    sampler: str
+    passed: bool
+    failed: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    view: str = "output+seed"
+    quantifier: str = field(default="for each pair fixed before the hash is drawn, over the draw of the hash")
+
+    def __str__(self) -> str:
+        guessed = (
+            ""
+            if self.guess is None
+            else f": a guess between the two is right {in_percent(self.guess)} of times"
+        )
+        traced = "" if self.threat is None else f"; {self.threat}"
+        return (
+            f"Somebody within an angle of {self.angle:.3g}° can be told from you by {self.xi:.4g} nats, but "
+            f"for a probability of {self.delta:g}{guessed}{traced}."
+        )
+
+
+def audit_vectors(scenario: VectorScenario) -> VectorsAudit:
+    """What the file promises, for two users at its distance and for all."""
+    scenario.check()
+    mechanism, model = scenario.mechanism, scenario.document.vectors
+    with scenario.at("mechanism"):
+        xi = mechanism.xi(model.distance, model.delta)
+        curve = {d: mechanism.xi(d, model.delta) for d in DISTANCES}
+        worst = float(mechanism.worst())
+    threat = None
+    if scenario.known is not None:
+        with scenario.at("vectors.known"):
+            threat = mechanism.threat(scenario.known.rows)
+    failed = _failed(scenario, xi, threat)
+    exact = isinstance(mechanism, NoisyHash)
+    return VectorsAudit(
+        scenario.title,
+        mechanism.words(),
+        str(scenario.hashing.identity),
+        scenario.hashing.bits,
+        model.distance,
+        180 * model.distance,
+        model.delta,
+        xi,
+        guess_between(scenario, model.distance),
+        worst,
+        curve,
+        _bounds(scenario),
+        threat,
+        exact,
+        "exact" if mechanism.exact else "float",
+        not failed,
+        failed,
+        _notes(scenario),
+    )
+
+
+def guess_between(scenario: VectorScenario, distance: float) -> float | None:
+    """Which of two users at a distance it is: (1 + δ(0))/2; None where there is no account of pairs."""
+    mechanism = scenario.mechanism
+    if not isinstance(mechanism, NoisyHash | SoftSigns):
+        return None
+    return (1 + mechanism.account(distance).delta(0.0)) / 2
+
+
+def _bounds(scenario: VectorScenario) -> PaperBounds | None:
+    mechanism, model = scenario.mechanism, scenario.document.vectors
+    if not isinstance(mechanism, NoisyHash) or model.delta == 0:
+        return None
+    return paper_bounds(
+        scenario.hashing.bits, scenario.hashing.collision(model.distance), mechanism.eps, model.delta
+    )
+
+
+def _failed(scenario: VectorScenario, xi: float, threat: ReIdentification | None) -> tuple[str, ...]:
+    accept = scenario.document.accept
+    if accept is None:
+        return ()
+    found = []
+    if accept.nats is not None and xi > accept.nats:
+        found.append(
+            f"{xi:.4g} nats at distance {scenario.document.vectors.distance:g}, accepted are {accept.nats:g}"
+        )
+    if accept.reidentified is not None:
+        if threat is None:
+            found.append("[accept] reidentified needs vectors.known: public vectors that an attacker knows")
+        elif threat.value > accept.reidentified:
+            found.append(
+                f"{in_percent(threat.value)} of known people are traced back, accepted are "
+                f"{in_percent(accept.reidentified)}"
+            )
+    return tuple(found)
+
+
+def _notes(scenario: VectorScenario) -> tuple[str, ...]:
+    mechanism, model = scenario.mechanism, scenario.document.vectors
+    notes = [
+        "The hash is public, and the observer sees it with the code; with a secret hash one code alone would "
+        "say nothing, but users must know it.",
+        "ξ is about each pair of users over the draw of the hash; under the hash that was drawn a pair may "
+        f"lose up to {float(mechanism.worst()):.4g} nats, which is what a release is charged.",
+    ]
+    if isinstance(mechanism, NoisyHash) and scenario.hashing.independent:
+        notes += mechanism.account(model.distance).warnings(model.delta)
+    if mechanism.kind == "laplace-lsh":
+        notes.append(
+            "ξ charges the whole noisy vector although only bits are published: the codes give away 10 to "
+            "100 times less, for which no closed account is known."
+        )
+    if scenario.known is None:
+        notes.append("Name public vectors as vectors.known to see how many people an attacker traces back.")
+    return tuple(notes)
