@@ -322,6 +322,20 @@ class Policy:
             raise PolicyError("permitted is not given: every combination of values is possible")
         return self._known.databases
 
+    @property
+    def alike_databases(self) -> NDArray[np.intp] | None:
+        """A number for each permitted database, equal where exchanging records leads from one to the other.
+
+        None where every combination of values is possible, or no two records are known to count alike.
+        """
+        kind_of = self._known.kind_of if self.constrained else None
+        if kind_of is None:
+            return None
+        rows = self._known.databases.rows.copy()
+        for kind in np.unique(kind_of):
+            rows[:, kind_of == kind] = np.sort(rows[:, kind_of == kind], axis=1)
+        return np.asarray(np.unique(rows, axis=0, return_inverse=True)[1].ravel(), dtype=np.intp)
+
     def neighbours(self, database: object) -> list[Database]:
         """The databases adjacent to a given one (Edwards et al., Def. 2: as seen from this one).
 

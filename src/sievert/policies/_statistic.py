@@ -193,9 +193,16 @@ class Statistic:
             ],
             axis=1,
         )
-        edges = policy.database_edges()
-        change = np.abs(tables[edges.pairs[:, 0]] - tables[edges.pairs[:, 1]]).sum(axis=1)
-        return _largest(change, edges.lengths, edges.pairs, policy.database_labels())
+        graph, alike = policy.database_graph, policy.alike_databases
+        if alike is None:
+            pairs = graph.edges
+        else:
+            # Databases that an exchange of records makes equal have the same table and the same changes.
+            first = np.unique(alike, return_index=True)[1]
+            ends = [graph.neighbours(int(start)) for start in first]
+            pairs = np.column_stack([np.repeat(first, list(map(len, ends))), np.concatenate(ends)])
+        change = np.abs(tables[pairs[:, 0]] - tables[pairs[:, 1]]).sum(axis=1)
+        return _largest(change, np.ones(len(pairs)), pairs, policy.database_labels())
 
 
 def _largest(
