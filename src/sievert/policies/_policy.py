@@ -217,6 +217,19 @@ class Policy:
         equations = self._known.equations
         return equations is not None and equations.histogram is not None
 
+    @cached_property
+    def known_groups(self) -> tuple[NDArray[np.intp], NDArray[np.int64]] | None:
+        """The group of each value and the known number of records in each group, where nothing else is known.
+
+        Then, and where no two values may be told apart, adjacent databases differ in one record inside its
+        group, or along a simple directed cycle of groups, one record leaving each: whatever else leaves the
+        counts as they are has such a part. None for other public knowledge and other secrets.
+        """
+        if not self.constrained or not self.hides_any_two or self._known.kind_of is None:
+            return None
+        equations = self._known.equations
+        return None if equations is None else equations.groups
+
     @property
     def size(self) -> int:
         """Number of possible databases (an exact integer, however large)."""
