@@ -127,6 +127,9 @@ def test_a_prior_is_a_name_or_a_file(tmp_path: Path) -> None:
     (tmp_path / "file.toml").write_text(HEAD + text)
     with pytest.raises(FileError, match=r"unifrom: no such file.*did you mean 'uniform'\?.*own folder"):
         _ = load_scenario(tmp_path / "file.toml").prior
+    (tmp_path / "file.toml").write_text(HEAD + text.replace("unifrom", "unkown"))
+    with pytest.raises(FileError, match=r"unkown: no such file; paths"):
+        _ = load_scenario(tmp_path / "file.toml").prior  # "unknown" would be no belief
     (tmp_path / "file.toml").write_text(HEAD + "[adversary]\nprior = 5\n")
     rule = r"must be 'uniform', 'unknown', a list, the path of a file or a table .*\(given: 5\)"
     with pytest.raises(FileError, match=rule):

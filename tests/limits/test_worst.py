@@ -8,6 +8,7 @@ import pytest
 import sievert as sv
 from sievert.errors import PolicyError
 from sievert.limits import _methods as ladder
+from sievert.limits import _space as spaces
 from sievert.limits import _worst as worst
 from sievert.limits import worst_leakage
 from sievert.policies import Policy
@@ -228,3 +229,22 @@ def test_constrained_policies_use_the_adjacency_of_their_databases() -> None:
 def test_very_many_values(count: int) -> None:
     found = worst_leakage(Policy.differential(count, 10), 1)
     assert found.exact.factor == pytest.approx((count / (1 + (count - 1) / math.e)) ** 10)
+
+
+def test_very_many_pairs_are_bounded_without_their_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Databases that an exchange of records makes equal are equally far from the rest: one search for all."""
+    policy = Policy.differential(4, 4, permitted=sv.constraints.total(6))
+    alike = policy.alike_databases
+    multisets = [tuple(sorted(database)) for database in policy.databases()]
+    assert all(
+        (alike[i] == alike[j]) == (a == b) for i, a in enumerate(multisets) for j, b in enumerate(multisets)
+    )
+    dense = worst_leakage(policy, 0.5)
+    for module in (worst, ladder, spaces):
+        monkeypatch.setattr(module, "LARGEST_DENSE", 20)
+    monkeypatch.setattr(ladder, "MOST_PAIRS", 20)
+    monkeypatch.setattr(ladder, "decompose", None)  # not called
+    found = worst_leakage(policy, 0.5)
+    assert found.lower.log <= dense.exact.log <= found.upper.log and found.certificate.verify()
+    assert found.diameter.log == pytest.approx(dense.diameter.log)
+    assert worst_leakage(policy, 0.5) is found and worst_leakage(policy, 0.25) is not found

@@ -291,6 +291,37 @@ def test_sensitivity_under_public_knowledge_is_over_adjacent_databases() -> None
     assert sv.Query.from_table(max).sensitivity(policy) == 1  # it is 2 or 3
 
 
+PEOPLE = [(sex, age) for sex in "fm" for age in (1, 2, 5)] + [("x", 3)]
+QUERIES = {"count": sv.Query.count([("f", 1), ("m", 5), ("m", 2)]), "histogram": sv.Query.histogram()}
+
+
+@pytest.mark.parametrize("counts", [{"f": 2, "m": 1, "x": 1}, {"f": 1, "m": 3}, {"m": 2}, {"f": 4}, {"x": 4}])
+@pytest.mark.parametrize("name", QUERIES)
+def test_known_counts_of_groups_need_no_list(counts: dict[str, int], name: str) -> None:
+    """One record leaves each group of a cycle and one enters it: every group changes as much as it can."""
+    policy = sv.Policy.differential(PEOPLE, 4, permitted=sv.constraints.marginals(counts, 0))
+    table = QUERIES[name].statistic(policy)
+    found, listed = table.sensitivity(policy), table._listed(policy)
+    assert found.steps == listed.steps and found.moves == listed.moves
+    if found.pair is not None:
+        old, new = found.pair
+        assert new in policy.neighbours(old)
+        change = np.subtract(QUERIES[name].evaluate(new, policy), QUERIES[name].evaluate(old, policy))
+        assert np.abs(change).sum() == found.steps
+
+
+def test_groups_are_known_only_where_counts_say_all() -> None:
+    many = sv.Policy.differential(PEOPLE, 100, permitted=sv.constraints.marginals({"f": 40, "m": 60}, 0))
+    assert QUERIES["histogram"].statistic(many).sensitivity(many).steps == 4
+    numbers = sv.Policy.differential(range(10), 100, permitted=sv.constraints.marginals({9: 50, 0: 0}))
+    assert sv.Query.sum().statistic(numbers).sensitivity(numbers).steps == 7
+    both = [sv.constraints.marginals({"f": 2}, 0), sv.constraints.marginals({1: 2}, 1)]
+    for known in (both, sv.constraints.total(12, {person: 1 + person[1] for person in PEOPLE})):
+        assert sv.Policy.differential(PEOPLE, 4, permitted=known).known_groups is None
+    line = sv.Policy(sv.secrets.line(4), 3, permitted=sv.constraints.marginals({0: 1}))
+    assert line.known_groups is None
+
+
 def test_many_answers_are_joined_without_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
     policy = sv.Policy.differential(4, 4, permitted=sv.constraints.total(6))
     query = sv.Query.from_table(lambda database: database[:2])

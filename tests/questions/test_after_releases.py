@@ -127,3 +127,17 @@ def test_large_maps_answer_near_a_place_and_by_district(tmp_path: Path) -> None:
     west = sv.gains.property(len(view.belief), range(0, len(view.belief), 2))
     found = view.gain(west)
     assert found.exact and found.after == view.districts(np.arange(len(view.belief)) % 2 == 0).after
+
+
+def test_maps_of_some_hundred_cells_are_bounded_near_a_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Packing bounds stand above the program over all places, by little."""
+    cells = sv.metrics.euclidean([(x, y) for x in range(4) for y in range(3)])
+    places = cells.points
+    exact = {(eps, at): ball_guess(eps, cells, 1.5, at) for eps in (0.3, 2.0) for at in (None, places[0])}
+    monkeypatch.setattr("sievert.limits._policy_guesses.LARGEST_PLACES", 5)
+    for (eps, at), program in exact.items():
+        found = ball_guess(eps, cells, 1.5, at)
+        assert not found.exact and found.before == 1 / found.points
+        assert found.after / found.before >= program.after / program.before * (1 - 1e-9)
+        assert found.after / found.before <= program.after / program.before * 1.1
+    assert ball_guess(1.0, cells, 0.5).after == 1.0  # nobody else is that near

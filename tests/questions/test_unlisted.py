@@ -444,3 +444,17 @@ def test_cut_off_noise_on_many_answers_with_gaps_names_the_other(tmp_path: Path)
     )
     with pytest.raises(SievertError, match='use kind = "geometric"'):
         sv.audit(path)
+
+
+def test_known_counts_of_groups_are_audited_without_a_list(tmp_path: Path) -> None:
+    """Whoever knows the others knows a record's group, and its value where the group has no other."""
+    groups = {"values": "[[0, 0], [0, 1], [4, 0], [4, 1]]", "query": "histogram"}
+    groups["rest"] = "permitted = { counts = { 0 = 40, 4 = 60 }, attribute = 0 }"
+    alone = {"values": "[9, 1, 2, 3]", "query": "sum", "rest": "permitted = { counts = { 9 = 40 } }"}
+    for parts, steps, before in ((groups, 4, 1 / 2), (alone, 2, 1 / 3)):
+        written(tmp_path, secrets='secrets = "complete"', records=100, **parts)
+        found = answered(tmp_path, "audit")
+        assert found["steps"] == steps and found["epsilon"]["nats"] == pytest.approx(1)
+        assert found["record"]["before"] == pytest.approx(before)
+    # Geometric noise of ε = 1/2 a step on 1, 2 and 3: two more answers beside the likeliest.
+    assert found["record"]["after"] == pytest.approx((1 + 2 * math.tanh(1 / 4)) / 3)

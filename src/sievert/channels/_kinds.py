@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Hashable, Sequence
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,10 @@ class StatedPrior(Noun, noun="prior"):
 
         `absent` is the label of a missing record, which whoever wrote the file may not think of.
         """
+
+    def as_belief(self) -> Self:
+        """The same where somebody must believe something: a misspelt name is not taken for "unknown"."""
+        return self
 
     def on_map(self, region: Region) -> NDArray[Any]:
         """The prior over the cells of a region, row by row."""
@@ -102,6 +106,13 @@ class FilePrior(StatedPrior):
         if not any(weights.values()):
             raise FileError(f"{self.file}: every weight is 0; at least one must be positive")
         return from_counts(weights, labels)
+
+    def as_belief(self) -> Self:
+        known = StatedPrior.kinds()
+        self.file.names = tuple(
+            name for name in self.file.names if not getattr(known[name].owner, "is_unknown", False)
+        )
+        return self
 
     def on_map(self, region: Region) -> NDArray[Any]:
         weights = region.weights(self.file.table(), self.file)

@@ -103,6 +103,25 @@ class Equations:
         return tuple(int(count) for count in counts)
 
     @cached_property
+    def groups(self) -> tuple[IndexArray, IntArray] | None:
+        """The group of each value and how many records have a value of it, where that is all that is known.
+
+        Values that no equation counts are one more group, whose number follows. None where it is not so, or
+        the counts contradict each other.
+        """
+        if len(self.contributions) != 1:
+            return None
+        table = self.contributions[0]
+        if ((table != 0) & (table != 1)).any() or (table.sum(axis=1) > 1).any():
+            return None
+        rest = self.records - int(self.targets.sum())
+        counted = table.any(axis=1)
+        if rest < 0 or (self.targets < 0).any() or (rest > 0 and counted.all()):
+            return None
+        group_of = np.where(counted, table.argmax(axis=1), len(self.targets)).astype(np.intp)
+        return group_of, np.append(self.targets, rest)
+
+    @cached_property
     def count(self) -> int:
         """Number of solutions, an exact integer."""
         if self.histogram is not None:

@@ -10,7 +10,7 @@ import json
 import math
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, Field, field_validator, model_validator
 
 from sievert.channels import StatedPrior
 from sievert.files._inference import InferenceModel
@@ -72,6 +72,12 @@ class AdversaryModel(Section):
         "(which is about the answer), and else the answer",
     )
     observations: Positive = Field(1, description="independent releases of the same data")
+
+    @field_validator("prior", "record_prior")
+    @classmethod
+    def _belief(cls, stated: StatedPrior | None) -> StatedPrior | None:
+        """A misspelt name is not taken for one that only [use] can do with."""
+        return None if stated is None else stated.as_belief()
 
 
 class UseModel(Section):

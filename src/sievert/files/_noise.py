@@ -36,6 +36,8 @@ LEAST_ALPHA = Fraction(1, 10**300)
 # work for a question that looks at every entry.
 LARGEST_ANSWERS = 1_000
 LARGEST_PAIRS = 100_000
+# Databases under public knowledge that are listed where counts of groups would do without.
+LARGEST_LISTED = 10_000
 
 
 @dataclass(frozen=True)
@@ -86,8 +88,10 @@ def _is_listed(scenario: Scenario, added: AddedToNumbers) -> bool:
         table = scenario.query.statistic(policy)
     except QueryError:  # totals too large for exact arithmetic, which a list of few holds
         return True
-    if policy.constrained or table is None:
+    if table is None or (policy.constrained and (policy.known_groups is None or added.clamps)):
         return True
+    if policy.constrained:
+        return policy.size <= LARGEST_LISTED
     if not added.clamps and table.step.denominator != 1:
         return False  # the list's noise is on the integers, not on all multiples of a fraction
     answers = table.answers_at_most(policy)

@@ -41,6 +41,7 @@ Certificate = dict[str, Any]
 LARGEST_BLOCK = 60  # points of a block in the coupled program
 LARGEST_COUPLED = 40_000  # unknowns of the coupled program
 MOST_BEFORE_FOLDING = 400_000  # entries of block channels among which orbits are looked for
+MOST_PAIRS = 1_000_000  # pairs of a space too large for a table of distances whose blocks are looked for
 MOST_APART = 2000  # blocks that are bounded one by one
 FITS = 1e-9  # what rounding may take from a vertex that the blocks' own optima leave nothing to
 LARGEST_RAYS = 150  # points for ray generation
@@ -265,7 +266,8 @@ def _sparse(space: Space, eps: Fraction, reason: str | None = None) -> Rung:
         transitive = {"type": "transitive", "symmetries": [image.tolist() for image in space.symmetries]}
         return Rung("vertex-transitive: one search", transitive, transitive, None)
     # A connected space has Σ|B|² ≥ 4·(n - 1) entries in its blocks.
-    if reason is None and 4 * (space.size - 1) <= MOST_BEFORE_FOLDING:
+    few = 4 * (space.size - 1) <= MOST_BEFORE_FOLDING and len(space.pairs) <= MOST_PAIRS
+    if reason is None and few:
         parts = decompose(space)
         try:
             orbits = _foldable(space, parts)

@@ -21,12 +21,12 @@ from sievert.limits._approximate import LARGEST_UNKNOWNS, approximate_interval, 
 from sievert.limits._grids import Grid, grid_of
 from sievert.limits._guesses import MEETS, Guess, best_guess
 from sievert.limits._objectives import explicit_space, solve_objective
-from sievert.limits._restricted import individual_groups, worst_about
+from sievert.limits._restricted import individual_groups, largest_packing, worst_about
 from sievert.limits._space import LARGEST_DENSE, Space
 from sievert.limits._targets import Target, is_complete, power, values_of
 from sievert.limits._worst import WorstLeakage, worst_leakage
 from sievert.limits.promises import LARGEST_RELEASES, ApproximateClaim, Claim
-from sievert.numerics import brief, in_bits, log2_bounds, read_eps
+from sievert.numerics import UNIT, brief, in_bits, log2_bounds, read_eps
 from sievert.policies import Policy
 from sievert.programs import Unsolved
 from sievert.proofs import Proof
@@ -43,6 +43,7 @@ __all__ = [
 ]
 # Points of a curve δ(ε) at which a program is solved, and solved ones that are kept for each policy.
 MOST_PROGRAMS = 9
+LARGEST_PLACES = 60  # places for each of whose balls a program over all of them is solved
 MOST_KEPT = 64
 _Asked = tuple[float, float, bytes, bool]
 _KEPT: WeakKeyDictionary[Graph | Metric, dict[_Asked, Guess]] = WeakKeyDictionary()
@@ -425,7 +426,30 @@ def ball_guess(eps: float, target: Target, radius: float, centre: object = None)
     for index in centres:
         inside = tuple(np.flatnonzero(metric.matrix[index] <= radius).tolist())
         balls.setdefault(inside, index)
+    if len(points) > LARGEST_PLACES and math.isfinite(eps):
+        return _bounded_ball(eps, metric, radius, balls)
     return max((_ball(eps, metric, radius, index, inside) for inside, index in balls.items()), key=_growth)
+
+
+def _bounded_ball(eps: float, metric: Metric, radius: float, balls: dict[tuple[int, ...], int]) -> BallGuess:
+    """Too many places for a program for each ball: the worst by packing bounds."""
+    wide = [inside for inside in balls if len(inside) > 1]
+    if not wide:
+        inside, index = next(iter(balls.items()))
+        return _ball(eps, metric, radius, index, inside)
+    number, growth = largest_packing(explicit_space(metric), read_eps(eps), wide)
+    inside = wide[number]
+    places, before = list(inside), 1 / len(inside)
+    return BallGuess(
+        metric.points[balls[inside]],
+        radius,
+        len(inside),
+        power(eps, float(metric.matrix[balls[inside]][places].max())),
+        power(eps, float(metric.matrix[np.ix_(places, places)].max())),
+        before,
+        min(1.0, before * float(growth) * (1 + 4 * UNIT)),
+        eps == 0,
+    )
 
 
 def _ball_on_map(eps: float, metric: Metric, grid: Grid, radius: float, place: int | None) -> BallGuess:

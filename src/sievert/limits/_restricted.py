@@ -44,12 +44,14 @@ from sievert.spaces.secrets import CompleteGraph
 
 __all__ = [
     "individual_groups",
+    "largest_packing",
     "worst_about",
     "worst_individual",
     "worst_of_situations",
     "worst_with_outputs",
 ]
 
+Group = tuple[int, ...]
 LARGEST_SUBSETS = 5000
 LARGEST_SUBSET_SPACE = 100
 
@@ -71,6 +73,23 @@ def worst_about(target: Target, eps: float | Fraction, databases: Iterable[objec
     if unknown or not chosen or len(set(chosen)) != len(chosen):
         raise PolicyError(f"databases: {(unknown or chosen)!r}; give different databases of the policy")
     return _about(space, finite_eps(eps), [tuple(position[item] for item in chosen)])
+
+
+def largest_packing(space: Space, eps: Fraction, groups: Sequence[Group]) -> tuple[int, Fraction]:
+    """The group about which most could leak by the packing bounds, and a bound proved for all of them.
+
+    No program over channels is solved, so that spaces of some thousand points are fine.
+    """
+    search = _Search(space, eps, groups, space.kernel(float(eps)))
+    waiting = search.start()
+    _, stage, number = heapq.heappop(waiting)
+    while stage == 0 and space.size * len(groups[number]) <= LARGEST_UNKNOWNS:
+        _, stage, number = heapq.heappushpop(waiting, (-search.cover(number), 1, number))
+    cases = [
+        {"points": list(group), "upper": certificate}
+        for group, certificate in zip(groups, search.certificates, strict=True)
+    ]
+    return number, GroupsProof(space.proof, eps, cases, None).bounds()[1]
 
 
 def individual_groups(policy: Policy) -> list[tuple[int, ...]]:
@@ -273,7 +292,6 @@ def _different_subsets(
     return different
 
 
-Group = tuple[int, ...]
 # Exact programs solved before the largest bound left has to do.
 MOST_SOLVED = 40
 # A bound this close below what was reached changes no digit that is printed.

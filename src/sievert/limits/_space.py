@@ -23,7 +23,7 @@ from sievert.errors import PolicyError
 from sievert.numerics import kernel_weights
 from sievert.programs import LinearProgram, Unsolved, solved
 from sievert.proofs import ProofSpace, keeps_digits
-from sievert.spaces import Edges, Graph, Labels, Metric, extents, isomorphic_components
+from sievert.spaces import DatabaseGraph, Edges, Graph, Labels, Metric, extents, isomorphic_components
 from sievert.spaces.secrets import CompleteGraph
 
 __all__ = ["LARGEST_DENSE", "Packing", "Piece", "Space", "log_capacity", "packing", "space_of", "weights"]
@@ -39,7 +39,7 @@ class Space:
 
     With `matrix`, the distances are those of a metric and the edges are all its finite pairs; straight lines
     between `coordinates` where those are known. `symmetries` are permutations of the points known to keep
-    the edges.
+    the edges; `alike` numbers points so that a symmetry leads from each to every other of its number.
     """
 
     size: int
@@ -49,6 +49,8 @@ class Space:
     matrix: FloatArray | None = None
     symmetries: tuple[IndexArray, ...] = ()
     coordinates: FloatArray | None = None
+    alike: IndexArray | None = None
+    lists: DatabaseGraph | None = None  # the same points and edges as neighbour lists, where they are known
 
     @cached_property
     def is_graph(self) -> bool:
@@ -69,6 +71,8 @@ class Space:
     @cached_property
     def component_of(self) -> IndexArray:
         """Component number of each point."""
+        if self.lists is not None:
+            return self.lists.component_of
         joined = coo_array((np.ones(len(self.pairs)), tuple(self.pairs.T)), shape=(self.size,) * 2)
         return np.asarray(connected_components(joined, directed=False)[1], dtype=np.intp)
 
@@ -84,6 +88,10 @@ class Space:
 
     def graph(self) -> Graph:
         """The points and edges, without lengths."""
+        if self.lists is not None:
+            return DatabaseGraph(
+                range(self.size), self.lists.starts, self.lists.ends, self.lists.one_way, directed=False
+            )
         return Graph._of_indices(range(self.size), self.pairs)
 
     @cached_property
@@ -99,7 +107,7 @@ class Space:
             return float(far.max()), float(far.min()), int(far.argmin())
         if self.size > LARGEST_DENSE and self.is_graph:
             # An upper bound on either gives a valid bound; on trees and grids the search ends exactly.
-            (found,) = extents(self.graph())
+            (found,) = extents(self.graph(), orbits=self.alike)
             return float(found.diameter_bounds[1]), float(found.radius_bounds[1]), int(found.centre)  # type: ignore[call-overload]
         if self.size > LARGEST_DENSE:
             away = self._away(0)
@@ -147,6 +155,7 @@ class Space:
             labels,
             matrix,
             coordinates=None if self.coordinates is None else self.coordinates[points],
+            alike=None if self.alike is None else self.alike[points],
         )
 
     def kernel(self, eps: float) -> FloatArray:
@@ -198,7 +207,8 @@ def _space_of(target: Graph | Metric) -> Space:
         apart = 1.0 - np.eye(target.size)
         return Space(target.size, target.edges, np.ones(len(target.edges)), target.nodes, apart)
     if isinstance(target, Graph):
-        return Space(target.size, target.edges, np.ones(len(target.edges)), target.nodes)
+        lists = target if isinstance(target, DatabaseGraph) and not target.directed else None
+        return Space(target.size, target.edges, np.ones(len(target.edges)), target.nodes, lists=lists)
     edges, matrix = target.edges, None
     if edges is None:
         edges = _all_pairs(target.matrix)

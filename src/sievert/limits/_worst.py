@@ -39,6 +39,8 @@ LARGEST_EPS = 10**308
 # The latest answers for each space that is still in use, by ε and number of records.
 SOLVED: WeakKeyDictionary[Graph | Metric, dict[tuple[Fraction, int], WorstLeakage]] = WeakKeyDictionary()
 MOST_SOLVED = 4
+# The last answer about a large space, whose proof holds all pairs: several parts of a question ask for it.
+LARGE: WeakKeyDictionary[Graph | Metric, tuple[Fraction, int, WorstLeakage]] = WeakKeyDictionary()
 
 Certificate = WorstLeakageProof | GroupsProof | DirectedProof
 # Certified ends this close are one number to every digit anybody prints.
@@ -179,8 +181,7 @@ the packing bound is attained)
     if target.size > LARGEST_DENSE and (closed := closed_bounds(target, exact_eps)) is not None:
         return _by_form(closed, exact_eps, 1 if individual else records)
     if isinstance(policy_or_metric, Policy) and target.size > LARGEST_DENSE:
-        space = replace(space_of(target), symmetries=_record_symmetries(policy_or_metric))
-        return worst_of_space(space, exact_eps, 1 if individual else records)
+        return _solved_large(policy_or_metric, target, exact_eps, 1 if individual else records)
     # Unconstrained, the others known: the reachable databases are a copy of the secret graph.
     return _solved(target, exact_eps, 1 if individual else records)
 
@@ -197,6 +198,15 @@ def _solved(target: Graph | Metric, eps: Fraction, records: int) -> WorstLeakage
             del known[next(iter(known))]
         known[key] = found
     return found
+
+
+def _solved_large(policy: Policy, target: Graph | Metric, eps: Fraction, records: int) -> WorstLeakage:
+    """The same for so many points that symmetries of the policy are worth naming."""
+    known = LARGE.get(target)
+    if known is None or known[:2] != (eps, records):
+        space = replace(space_of(target), symmetries=_record_symmetries(policy), alike=policy.alike_databases)
+        known = LARGE[target] = eps, records, worst_of_space(space, eps, records)
+    return known[2]
 
 
 def _eps(eps: float | Fraction) -> Fraction | None:

@@ -217,6 +217,19 @@ class Policy:
         equations = self._known.equations
         return equations is not None and equations.histogram is not None
 
+    @cached_property
+    def known_groups(self) -> tuple[NDArray[np.intp], NDArray[np.int64]] | None:
+        """The group of each value and the known number of records in each group, where nothing else is known.
+
+        Then, and where no two values may be told apart, adjacent databases differ in one record inside its
+        group, or along a simple directed cycle of groups, one record leaving each: whatever else leaves the
+        counts as they are has such a part. None for other public knowledge and other secrets.
+        """
+        if not self.constrained or not self.hides_any_two or self._known.kind_of is None:
+            return None
+        equations = self._known.equations
+        return None if equations is None else equations.groups
+
     @property
     def size(self) -> int:
         """Number of possible databases (an exact integer, however large)."""
@@ -321,6 +334,20 @@ class Policy:
         if not self.constrained:
             raise PolicyError("permitted is not given: every combination of values is possible")
         return self._known.databases
+
+    @property
+    def alike_databases(self) -> NDArray[np.intp] | None:
+        """A number for each permitted database, equal where exchanging records leads from one to the other.
+
+        None where every combination of values is possible, or no two records are known to count alike.
+        """
+        kind_of = self._known.kind_of if self.constrained else None
+        if kind_of is None:
+            return None
+        rows = self._known.databases.rows.copy()
+        for kind in np.unique(kind_of):
+            rows[:, kind_of == kind] = np.sort(rows[:, kind_of == kind], axis=1)
+        return np.asarray(np.unique(rows, axis=0, return_inverse=True)[1].ravel(), dtype=np.intp)
 
     def neighbours(self, database: object) -> list[Database]:
         """The databases adjacent to a given one (Edwards et al., Def. 2: as seen from this one).

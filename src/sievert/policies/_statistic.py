@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -129,7 +129,7 @@ class Statistic:
     def sensitivity(self, policy: Policy, absence: bool = False) -> Sensitivity:
         """The largest change for one unit of distance; with `absence`, also when a record is left out."""
         if policy.constrained:
-            found = self._listed(policy)
+            found = self._grouped(policy) or self._listed(policy)
         elif policy.record_metric.uniform_distance is not None:
             found = self._uniform(policy, policy.record_metric.uniform_distance)
         else:
@@ -163,7 +163,14 @@ class Statistic:
         return Edges(pairs, np.ones(len(pairs)))
 
     def _uniform(self, policy: Policy, distance: float) -> Sensitivity:
-        """Any two values at the same distance: the extremes of a cell, or the largest of two cells."""
+        """Any two values at the same distance."""
+        left, right = self._extremes()
+        together = np.column_stack([left, right])
+        lengths = np.full(len(left), distance)
+        return _largest(self._change(left, right), lengths, together, policy.values)
+
+    def _extremes(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Pairs of values of which one changes the table most: ends of a cell, largest of two cells."""
         order = np.argsort(self.amount, kind="stable")
         by_size = np.argsort(-np.abs(self.amount), kind="stable")
         elsewhere = by_size[self.cell_of[by_size] != self.cell_of[by_size[0]]]
@@ -173,15 +180,48 @@ class Statistic:
             inside = order[self.cell_of[order] == cell]
             pairs.append((inside[:1], inside[-1:]))
         left, right = (np.concatenate(side) for side in zip(*pairs, strict=True))
-        together = np.column_stack([left, right])
-        lengths = np.full(len(left), distance)
-        return _largest(self._change(left, right), lengths, together, policy.values)
+        return left, right
 
     def _change(self, first: NDArray[Any], second: NDArray[Any]) -> IntArray:
         together = self.cell_of[first] == self.cell_of[second]
         a, b = self.amount[first], self.amount[second]
         change: IntArray = np.where(together, np.abs(a - b), np.abs(a) + np.abs(b))
         return change
+
+    def _grouped(self, policy: Policy) -> Sensitivity | None:
+        """Where the number of records in groups of values is known: what every group can change, added up.
+
+        Along a cycle of groups one record leaves each group and one enters it, so that the changes add up
+        where they are of one number, or each group has cells of its own; None where it is not so.
+        """
+        known = policy.known_groups
+        if known is None:
+            return None
+        group_of, counts = known
+        used = np.unique(np.column_stack([self.cell_of, group_of])[self.amount != 0], axis=0)
+        if len(self.cells) > 1 and len(np.unique(used[:, 0])) < len(used):
+            return None
+        groups = [
+            (np.flatnonzero(group_of == group), int(count)) for group, count in enumerate(counts) if count
+        ]
+        ends = np.array([self._farthest(places) for places, _ in groups])
+        steps = int(self._change(ends[:, 0], ends[:, 1]).sum())
+        if not steps:
+            return Sensitivity(Fraction(0), None)
+        old = np.repeat(ends[:, 0], [count for _, count in groups])
+        # The first record of each group moves on to the next group.
+        first = np.cumsum([0, *(count for _, count in groups[:-1])])
+        new = old.copy()
+        new[first] = np.roll(ends[:, 1], -1)
+        pair = tuple(tuple(policy.values[i] for i in row.tolist()) for row in (old, new))
+        return Sensitivity(Fraction(steps), (pair[0], pair[1]), (Move(steps, Fraction(1)),))
+
+    def _farthest(self, places: NDArray[Any]) -> tuple[int, int]:
+        """Two of some values between which the table changes most."""
+        part = replace(self, cell_of=self.cell_of[places], amount=self.amount[places])
+        left, right = part._extremes()
+        best = int(part._change(left, right).argmax())
+        return int(places[left[best]]), int(places[right[best]])
 
     def _listed(self, policy: Policy) -> Sensitivity:
         """Over adjacent databases of those that public knowledge permits."""
@@ -193,9 +233,16 @@ class Statistic:
             ],
             axis=1,
         )
-        edges = policy.database_edges()
-        change = np.abs(tables[edges.pairs[:, 0]] - tables[edges.pairs[:, 1]]).sum(axis=1)
-        return _largest(change, edges.lengths, edges.pairs, policy.database_labels())
+        graph, alike = policy.database_graph, policy.alike_databases
+        if alike is None:
+            pairs = graph.edges
+        else:
+            # Databases that an exchange of records makes equal have the same table and the same changes.
+            first = np.unique(alike, return_index=True)[1]
+            ends = [graph.neighbours(int(start)) for start in first]
+            pairs = np.column_stack([np.repeat(first, list(map(len, ends))), np.concatenate(ends)])
+        change = np.abs(tables[pairs[:, 0]] - tables[pairs[:, 1]]).sum(axis=1)
+        return _largest(change, np.ones(len(pairs)), pairs, policy.database_labels())
 
 
 def _largest(

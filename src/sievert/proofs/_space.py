@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from sievert.arrays import FloatArray, IndexArray
 from sievert.numerics import UNIT, exp_above, exp_below, exp_enclosure, exp_upper, rounded_to, sum_error
 from sievert.proofs._reading import flag, floats, fraction, indices, whole
 from sievert.spaces import Edges, closure, least_lengths, shortest_paths
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 __all__ = ["METRIC_ERROR", "Decay", "ProofSpace", "exact_power", "keeps_digits"]
 # A metric given as floats stands for every true metric within this relative error of them.
@@ -177,14 +180,19 @@ class ProofSpace:
 
     def distances_from(self, sources: IndexArray) -> FloatArray:
         """Distance of each point to the nearest source; off by at most `distance_error`."""
-        from scipy.sparse import coo_array
         from scipy.sparse.csgraph import dijkstra
 
         if self.metric:
             return np.asarray(self.distances[sources].min(axis=0))
+        return np.asarray(dijkstra(self._joined, directed=False, indices=sources, min_only=True))
+
+    @cached_property
+    def _joined(self) -> csr_array:
+        """The least length of each pair."""
+        from scipy.sparse import coo_array
+
         edges = least_lengths(Edges(self.pairs, self.lengths), self.size)
-        graph = coo_array((edges.lengths, tuple(edges.pairs.T)), shape=(self.size,) * 2).tocsr()
-        return np.asarray(dijkstra(graph, directed=False, indices=sources, min_only=True))
+        return coo_array((edges.lengths, tuple(edges.pairs.T)), shape=(self.size,) * 2).tocsr()
 
     def kernel(self, eps: Fraction) -> tuple[FloatArray, FloatArray]:
         """Floats proved to enclose Φ[i,j] = e^(-ε·d(i,j)); the last one asked for is kept."""

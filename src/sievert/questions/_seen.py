@@ -479,6 +479,10 @@ def _possible(policy: Policy) -> BoolArray | None:
     """Distinct sets of values that one record may have given the others; None: all values always."""
     if not policy.constrained:
         return None
+    if policy.known_groups is not None:
+        # The others leave one place, in one of the groups.
+        group_of, counts = policy.known_groups
+        return np.array([group_of == group for group in np.flatnonzero(counts)])
     rows = policy.permitted_databases.rows
     found = []
     for record in range(policy.records):

@@ -96,8 +96,17 @@ def _moved(audit: Audit, first: Hashable, second: Hashable) -> str:
         enough = f", and the noise {'was verified to be' if audit.proved else 'is NOT'} enough for it"
     return (
         f"One record moves the table by at most {number(audit.steps)} step{unit} for a unit of distance, as "
-        f"from {first!r} to {second!r}{enough}."
+        f"{_change(first, second, audit.records)}{enough}."
     )
+
+
+def _change(first: Hashable, second: Hashable, records: int) -> str:
+    """From one value or database to another; of long databases only the records that change."""
+    if not (isinstance(first, tuple) and isinstance(second, tuple) and LONGEST < records == len(first)):
+        return f"from {first!r} to {second!r}"
+    moved = [f"{a!r} becomes {b!r}" for a, b in zip(first, second, strict=True) if a != b]
+    more = f" and {len(moved) - LONGEST} more change" if len(moved) > LONGEST else ""
+    return f"where {' and '.join(moved[:LONGEST])}{more}"
 
 
 def _record(audit: Audit) -> list[str]:
@@ -164,6 +173,8 @@ def _budget(audit: Audit) -> list[str]:
     return lines
 
 
+# Records of a database that are written one by one.
+LONGEST = 8
 SECRETS = {"value": "the value", "record": "one record", "answer": "the true answer"}
 # Units of which less is worse for the record.
 LOSSES = ("risk", "loss", "guesses", "bits")

@@ -290,6 +290,8 @@ def shortest_paths(edges: Edges, size: int) -> FloatArray:
 
 def least_lengths(edges: Edges, size: int) -> Edges:
     """Each unordered pair once, with the least of its lengths; loops dropped."""
+    if _are_distinct(edges.pairs, size):
+        return edges
     low, high = edges.pairs.min(axis=1), edges.pairs.max(axis=1)
     proper = low != high
     codes = low[proper].astype(np.int64) * size + high[proper]
@@ -297,6 +299,14 @@ def least_lengths(edges: Edges, size: int) -> Edges:
     lengths = np.full(len(distinct), np.inf)
     np.minimum.at(lengths, inverse, edges.lengths[proper])
     return Edges(np.column_stack([distinct // size, distinct % size]).astype(np.intp), lengths)
+
+
+def _are_distinct(pairs: NDArray[np.intp], size: int) -> bool:
+    """Whether pairs stand in order, each once and the smaller end first: most lists do, and need no sort."""
+    first, second = pairs[:, 0], pairs[:, 1]
+    if not (first < second).all():
+        return False
+    return bool((np.diff(first.astype(np.int64) * size + second) > 0).all())
 
 
 def _scale(values: FloatArray, factor: float) -> FloatArray:
