@@ -17,6 +17,7 @@ from typing import Any
 
 import flint
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from sievert.arrays import AnyArray, IntArray, WordArray
 from sievert.errors import TooLargeError
@@ -142,13 +143,14 @@ class _Minors:
         # last, and moving it there turns the sign.
         ones = np.full((len(bases), 1), vertices)
         rests = [np.hstack([np.delete(bases, i, axis=1), ones]) for i in range(size)]
-        places = np.stack([_places(sets) for sets in (bases, *rests)], axis=1)
+        places = np.stack([_places(sets) for sets in (bases, *rests)])
         turns = np.append(1, (-1) ** (size - 1 - np.arange(size)))
-        self.names, self.signs = names[places], (signs[places] * turns).astype(np.int8)
-        self.words = np.zeros((len(bases), size, vertices // 64 + 1), dtype=np.uint64)
-        np.put_along_axis(
-            self.words, bases[:, :, None] // 64, np.uint64(1) << (bases[:, :, None] % 64).astype(np.uint64), 2
-        )
+        self.names = names[places].astype(np.int32)
+        self.signs = (signs[places] * turns[:, None]).astype(np.int8)
+        bits = np.uint64(1) << (bases.T % 64).astype(np.uint64)
+        kinds = np.arange(vertices // 64 + 1)[:, None, None]
+        # [word, position in the basis, basis]
+        self.words = np.where(kinds == bases.T // 64, bits, np.uint64(0))
         self.factors = [_factors(row) for row in self.polynomials.tolist()]
 
     def roots(self) -> set[_Root]:
@@ -169,23 +171,23 @@ class _Minors:
         for done, root in enumerate(roots):
             advance("roots of minors", done, len(roots))
             powers = np.array([*(each.get(root.factor, 0) for each in self.factors), 0])
-            rows = np.flatnonzero((powers > 0)[self.names].any(axis=1))
+            rows = np.flatnonzero((powers > 0)[self.names].any(axis=0))
             here = np.where(powers > 0, 0, of).astype(np.int8)
-            supports[rows] = self._supports(here, rows)
+            supports[:, rows] = self._supports(here, rows)
             at.append(_count(supports))
             of = np.where(powers % 2 > 0, -of, of)
-            supports[rows] = self._supports(of, rows)
+            supports[:, rows] = self._supports(of, rows)
             between.append(_count(supports))
         return between, at
 
     def _supports(self, of: Any, rows: Any) -> WordArray:
         """Vertices of positive weight of some bases, as bits; none where a weight is negative."""
-        known = self.signs[rows] * of[self.names[rows]]
+        known = self.signs[:, rows] * of[self.names[:, rows]]
         # Cramer's rule.
-        weights = known[:, :1] * known[:, 1:]
-        feasible = (known[:, 0] != 0) & (weights >= 0).all(axis=1)
-        kept = feasible[:, None] & (weights > 0)
-        return np.asarray(np.bitwise_or.reduce(np.where(kept[:, :, None], self.words[rows], 0), axis=1))
+        weights = known[0] * known[1:]
+        feasible = (known[0] != 0) & (weights >= 0).all(axis=0)
+        kept = feasible & (weights > 0)
+        return np.asarray(np.bitwise_or.reduce(self.words[:, :, rows] * kept, axis=1))
 
 
 def _sets(count: int, size: int) -> IntArray:
@@ -209,20 +211,24 @@ def _determinants(powers: IntArray) -> AnyArray:
     """
     count, size = powers.shape
     width = _width(powers)
-    known = np.zeros((1, width), dtype=np.int32)
-    known[0, 0] = 1
+    # Zeros before every row, so that a shifted row is a window that begins earlier.
+    before = int(powers.max(initial=0))
+    known = np.zeros((1, before + width), dtype=np.int32)
+    known[0, before] = 1
     for column in range(size):
         sets = _sets(count, column + 1)
-        found = np.zeros((len(sets), width), dtype=np.int32)
+        found = np.zeros((len(sets), before + width), dtype=np.int32)
+        windows = sliding_window_view(known.ravel(), width)
         for i in range(column + 1):
             advance("minors", column * size + i, size * size)
-            shifts = powers[sets[:, i], column]
             rest = _places(np.delete(sets, i, axis=1))
-            for shift in np.unique(shifts).tolist():
-                rows = np.flatnonzero(shifts == shift)
-                found[rows, shift:] += (-1) ** (column - i) * known[rest[rows], : width - shift]
+            starts = rest * (before + width) + before - powers[sets[:, i], column]
+            if (column - i) % 2:
+                found[:, before:] -= windows[starts]
+            else:
+                found[:, before:] += windows[starts]
         known = found
-    return known
+    return known[:, before:]
 
 
 def _width(powers: IntArray) -> int:
@@ -258,8 +264,8 @@ def _factors(coefficients: list[int]) -> dict[tuple[int, ...], int]:
 
 def _count(supports: WordArray) -> int:
     """How many different ones that are not empty."""
-    held = supports[supports.any(axis=1)]
-    return len(np.unique(held[:, 0]) if held.shape[1] == 1 else np.unique(held, axis=0))
+    held = supports[:, supports.any(axis=0)]
+    return len(np.unique(held[0])) if len(held) == 1 else np.unique(held, axis=1).shape[1]
 
 
 @dataclass(frozen=True)
