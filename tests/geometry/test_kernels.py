@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flint import arb, arb_mat, ctx, fmpq, fmpq_mat
+from flint import arb, arb_mat, ctx, fmpq, fmpq_mat, fmpz_mat
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sievert as sv
 from sievert.errors import MechanismError, MetricError, SievertError, TooLargeError
+from sievert.geometry import _thresholds
 
 line, discrete, cycle = sv.metrics.line, sv.metrics.discrete, sv.metrics.cycle
 
@@ -96,6 +97,54 @@ def test_counts_jump_at_roots_of_minors() -> None:
     for metric, count in ((line(4), 11), (cycle(4), 4), (discrete(4), 41), (K4_LESS_AN_EDGE, 37)):
         steady = sv.geometry.kernel_thresholds(metric)
         assert (steady.thresholds, steady.between) == ((), (count,))
+
+
+@pytest.mark.parametrize("metric", [line(5), star(5), cycle(6)], ids=["line", "star", "cycle"])
+def test_counts_on_both_sides_of_every_threshold(metric: sv.Metric) -> None:
+    """Kernels listed at fractions just below and above: no threshold is misplaced."""
+    found = sv.geometry.kernel_thresholds(metric)
+    for k, root in enumerate(found.thresholds):
+        below, above = (F(round(root * 1000) + step, 1000) for step in (-1, 1))
+        assert len(sv.geometry.kernels(metric, below)) == found.between[k]
+        assert len(sv.geometry.kernels(metric, above)) == found.between[k + 1]
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(1, 4), st.integers(0, 3), st.integers(0, 10**6))
+def test_minors_are_determinants(size: int, more: int, seed: int) -> None:
+    """Laplace's rule over coefficients, against determinants of numbers at alpha = 3."""
+    powers = np.random.default_rng(seed).integers(0, 4, (size + more, size))
+    found = _thresholds._determinants(powers)
+    sets = _thresholds._sets(size + more, size)
+    assert sorted(map(tuple, sets.tolist())) == list(combinations(range(size + more), size))
+    assert _thresholds._places(sets).tolist() == list(range(len(sets)))
+    for chosen, row in zip(sets.tolist(), found.tolist(), strict=True):
+        table = fmpz_mat([[3 ** int(k) for k in powers[s]] for s in chosen])
+        assert int(table.det()) == sum(c * 3**k for k, c in enumerate(row))
+
+
+@pytest.mark.slow
+def test_counts_on_a_line_of_six_jump_at_95_values() -> None:
+    """The sequence of counts that walks from root to root of the present kernels' weights find too."""
+    found = sv.geometry.kernel_thresholds(line(6))
+    assert len(found.thresholds) == 95
+    assert found.between[:4] == (16_050, 16_076, 16_098, 16_130)
+    assert found.between[-4:] == (21_349, 21_351, 21_357, 21_359)
+    half = found.exact.index(F(1, 2))
+    assert (found.between[half], found.at[half], found.between[half + 1]) == (16_420, 15_346, 17_576)
+    assert [value for value in found.exact if value is not None] == [F(1, 2)]
+    golden = found.polynomials.index((-1, 1, 1))
+    assert (found.between[golden], found.between[golden + 1]) == (18_924, 19_409)
+    for alpha, count in (("61/100", 18_924), ("62/100", 19_409)):
+        assert len(sv.geometry.kernels(line(6), alpha)) == count
+
+
+def test_thresholds_beyond_reach_are_refused_before_work() -> None:
+    with pytest.raises(TooLargeError, match=r"61,523,748.*all sets of 8 among 38 vertices"):
+        sv.geometry.kernel_thresholds(sv.metrics.hamming(3, 2))
+    apart = sv.Metric([[0, 9e6, 9e6], [9e6, 0, 18e6], [9e6, 18e6, 0]])
+    with pytest.raises(TooLargeError, match="larger unit"):
+        sv.geometry.kernel_thresholds(apart)
 
 
 def test_counts_under_the_discrete_metric_need_no_minors(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,8 @@ BITS = 64
 # so that the fraction for one step is short.
 MOST_STEPS, FINER = 120, 500
 LARGEST_EPS = 100.0
+# Inputs whose permutations are all tried for symmetries.
+MOST_PERMUTED = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +130,8 @@ def minimax_regret(
     Notes
     -----
     Cutting planes: every round solves one program over the extreme private columns, and one for each corner
-    of the cells of the mechanism it proposes.
+    of the cells of the mechanism it proposes. The prior that is worst comes with its images under the
+    symmetries of metric and loss, which are as bad for a mechanism that treats inputs alike.
 
     Cost: a linear program for each corner and round; seconds for 4 inputs. Where no theorem gives the answer,
     more corners than the effort are refused.
@@ -202,6 +206,7 @@ def _least(
         return by_theorem
     program = vertex_program(polytope(space, alpha=ratio))
     n = space.size
+    images = _symmetries(space, table)
     cuts: dict[tuple[Any, ...], _Cut] = {}
     for x in range(n):
         _add(cuts, program, np.array([Fraction(int(z == x)) for z in range(n)], dtype=object), table)
@@ -215,10 +220,24 @@ def _least(
         if found.gap <= master.bound:
             return _settled(mechanism, found, master, cuts, program, given)
         assert found.prior is not None
-        _add(cuts, program, found.prior, table)
+        for image in images:
+            _add(cuts, program, found.prior[image], table)
     raise TooLargeError(
         f"the least regret was not settled in {ROUNDS} rounds; give fewer inputs or actions", size=ROUNDS
     )
+
+
+def _symmetries(space: Metric, loss: AnyArray) -> list[list[int]]:
+    """Permutations of few inputs that keep distances, and the loss up to names of actions; identity first."""
+    if space.size > MOST_PERMUTED:
+        return [list(range(space.size))]
+    rows = sorted(loss.tolist())
+    return [
+        list(image)
+        for image in permutations(range(space.size))
+        if (space.matrix[np.ix_(image, image)] == space.matrix).all()
+        and sorted(loss[:, image].tolist()) == rows
+    ]
 
 
 def _ratio(level: Privacy) -> Fraction:
@@ -283,9 +302,12 @@ class _Master:
 
 
 def _add(cuts: dict[tuple[Any, ...], _Cut], program: VertexProgram, prior: AnyArray, loss: AnyArray) -> None:
+    key = tuple(prior.tolist())
+    if key in cuts:
+        return
     scores = program.columns.dot((loss * prior).T)
     costs = np.array([min(row) for row in scores.tolist()], dtype=program.columns.dtype)
-    cuts.setdefault(tuple(prior.tolist()), _Cut(loss, prior, costs, program.optimum(prior, loss)))
+    cuts[key] = _Cut(loss, prior, costs, program.optimum(prior, loss))
 
 
 def _master(program: VertexProgram, cuts: list[_Cut]) -> _Master:
