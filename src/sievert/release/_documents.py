@@ -268,13 +268,18 @@ def _bags(plan: _Plan) -> Iterator[tuple[Text, Bag]]:
         yield text, bag
 
 
+def _told(text: Text, bag: Bag) -> bytes:
+    """A document as its fingerprint takes it; what JSON lets into a name is no valid text always."""
+    return json.dumps([text.person, list(bag.items())], ensure_ascii=False).encode(errors="surrogatepass")
+
+
 def _checked(plan: _Plan, progress: Progress | None) -> tuple[str, int]:
     """Read every document before anything is charged: what they are, and that nobody has too many."""
     digest, count, owned = hashlib.sha256(), 0, Counter[str]()
     most = plan.scenario.document.documents.documents_per_person
     for text, bag in _bags(plan):
         count += 1
-        digest.update(json.dumps([text.person, list(bag.items())], ensure_ascii=False).encode())
+        digest.update(_told(text, bag))
         if text.person is not None:
             owned[text.person] += 1
             if owned[text.person] > most:
@@ -299,7 +304,7 @@ def _written(
         for block, (texts, bags) in enumerate(_blocks(plan)):
             source.begin(block)
             for text, bag in zip(texts, bags, strict=True):
-                seen.update(json.dumps([text.person, list(bag.items())], ensure_ascii=False).encode())
+                seen.update(_told(text, bag))
             noisy = released(bags, plan.scenario.mechanism, plan.scenario.length, source)
             names = [str(number_of + place) for place in range(1, len(bags) + 1)]
             marks = [["drawn from a test seed"] * len(bags)] if plan.seed is not None else []
