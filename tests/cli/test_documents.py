@@ -13,6 +13,7 @@ import pytest
 import sievert as sv
 from sievert.cli import main
 from sievert.errors import BudgetError, DataError, FileError, LedgerError, NotAcceptedError, OutputError
+from sievert.files import text_scenario
 from sievert.questions.documents import (
     about_documents,
     attack_documents,
@@ -399,3 +400,42 @@ def test_an_attack_has_a_page_and_a_device_that_is_not_there_is_refused(
     assert not list(tiny.parent.glob("*.ledger"))
     code, _, err = run(capsys, "release", "examples/census-count.toml", "--device", "cpu")
     assert code == 2 and "--device: goes with [documents]" in err
+
+
+def test_what_clusters_show_is_never_called_safe(tiny: Path, monkeypatch: Any) -> None:
+    other = tiny.with_name("clusters.toml")
+    text = tiny.read_text(encoding="utf-8")
+    other.write_text(
+        text.replace('word-exponential"\neps = 0.5', 'word-clusters"\nclusters = 2\neps = 0.001'),
+        encoding="utf-8",
+    )
+    plain, shown = text_scenario(tiny), text_scenario(other)
+    assert plain is not None and shown is not None
+    assert not compare_documents(plain, shown).good
+    monkeypatch.setattr("sievert.questions.documents.LARGEST_CHANNEL", 0)
+    found = compare_documents(plain, shown)
+    assert not found.good and "tells words apart for certain" in found.sentence
+    assert compare_documents(shown, shown).good
+    assert about_documents("limits", shown).facts["bits"] >= 1.0
+
+
+def test_documents_come_out_in_no_order(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "v.txt").write_text("".join(f"{chr(97 + i) * 2} {100 * i}\n" for i in range(26)))
+    for letter in "abcdefghijklmnopqrstuvwxyz":
+        (tmp_path / "in" / f"{letter}.txt").write_text(letter * 2)
+    (tmp_path / "budget.toml").write_text("person = 100.0\n")
+    path = tmp_path / "f.toml"
+    path.write_text(
+        'version = 1\n[documents]\ninput = "in/*.txt"\nembedding = "v.txt"\nscale = 1.0\n'
+        '[mechanism]\nkind = "word-exponential"\neps = 1.0\n'
+        '[release]\nledger = "budget.toml"\nempty = "keep"\ntest_seed = 1\n'
+    )
+    found = sv.release.run(path)
+    with open(found.output, encoding="utf-8") as lines:
+        words = [row["words"] for row in csv.DictReader(lines)]
+    assert sorted(words) == [letter * 2 for letter in "abcdefghijklmnopqrstuvwxyz"]
+    assert words != sorted(words)
+    path.write_text(path.read_text().replace("scale", 'length = "sample"\nsize = 3\nscale'))
+    with pytest.raises(FileError, match="would show by its length"):
+        sv.release.run(path, output=tmp_path / "again.csv")

@@ -115,6 +115,31 @@ def test_a_vocabulary_that_is_a_private_document_is_refused(tmp_path: Path) -> N
         sv.load(path)
 
 
+@pytest.mark.parametrize(
+    "public",
+    ['references = "in/a.txt"', 'references = ["b.txt", "again/*.txt"]', 'embedding = "v.txt"\nscale = 1.0'],
+)
+def test_what_a_private_pattern_matches_is_never_public(tmp_path: Path, public: str) -> None:
+    (tmp_path / "b.txt").write_text("the lake")
+    (tmp_path / "again").symlink_to("in")
+    path = written(tmp_path, FILE.replace('"in/*.txt"', f'"in/*.txt"\n{public}'))
+    (tmp_path / "v.txt").hardlink_to(tmp_path / "in" / "a.txt")
+    with pytest.raises(FileError, match="is the private data"):
+        sv.load(path)
+
+
+def test_the_name_of_the_folder_is_no_pattern(tmp_path: Path) -> None:
+    (folder := tmp_path / "letters [1]").mkdir()
+    scenario = text_scenario(written(folder, a="the lake", b="the sea"))
+    assert scenario is not None
+    assert [text.name for text in scenario.texts.read()] == ["a.txt", "b.txt"]
+
+
+def test_blank_lines_of_a_table_are_no_documents(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"said": "sea"}\n\n{"said": "lake"}\n \n')
+    assert [text.text for text in TextSource(tmp_path / "a.jsonl", "said").read()] == ["sea", "lake"]
+
+
 def test_another_embedding_with_its_scale(tmp_path: Path) -> None:
     (tmp_path / "v.txt").write_text("sea 0 0\nlake 0 1\ncar 5 0\n")
     found = described(

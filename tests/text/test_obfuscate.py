@@ -21,6 +21,7 @@ from sievert.text import (
     verdict,
     word_mechanism,
 )
+from sievert.text._decoding import Decoder
 from sievert.text._obfuscate import _uniform
 
 SMALL = Embedding.small()
@@ -185,3 +186,30 @@ def test_bad_documents() -> None:
         calibrate(SMALL, nats=1.0, references=[["sea"], ["sea"]])
     assert obfuscate("", SMALL, 1.0).documents == ((),)
     assert obfuscate("zzzqqq xxyyzz", SMALL, 1.0).documents == ((),)
+
+
+def test_a_padded_document_without_a_known_word_looks_like_any_other() -> None:
+    table = Embedding(["sea", "lake"], [[0.0], [1.0]])
+    found = obfuscate(
+        ["sea", "qqq"], table, 1.0, "word-exponential", length="pad", size=3, token="sea", insecure_rng=1
+    )
+    assert [len(words) for words in found.documents] == [3, 3]
+    with pytest.raises(TextError, match="no word of the vocabulary, and length = 'sample'"):
+        obfuscate(["sea", "qqq"], table, 1.0, "word-exponential", length="sample", size=3, insecure_rng=1)
+
+
+def test_the_sentence_says_the_promise_of_the_rule() -> None:
+    table = Embedding(["sea", "lake", "car"], [[0.0], [1.0], [9.0]])
+    drawn = obfuscate("sea", table, 1.0, length="sample", size=3, insecure_rng=1)
+    assert "1·3·W nats" in str(drawn) and "N·E" not in str(drawn)
+    shown = obfuscate("sea", table, 1.0, "word-clusters", clusters=2, insecure_rng=1)
+    assert "told apart for certain" in str(shown)
+
+
+@pytest.mark.parametrize("scale", [1e-40, 1e19, 1e100])
+@pytest.mark.parametrize("away", [1.0, 1e45])
+def test_nearest_words_of_any_scale(scale: float, away: float) -> None:
+    rng = np.random.default_rng(2)
+    words, noisy = rng.normal(size=(50, 4)), rng.normal(size=(40, 4)) * away
+    scores = noisy / away @ words.T - (words**2).sum(axis=1) / (2 * away)
+    assert (Decoder(words * scale).nearest(noisy * scale) == scores.argmax(axis=1)).all()

@@ -221,3 +221,16 @@ def test_sizes_are_checked_before_work() -> None:
         word_channel(SMALL, 1.0, "word-exponential")
     with pytest.raises(TooLargeError, match="take a smaller eps"):
         word_channel([[0.0], [1e6]], 1.0)
+
+
+def test_clusters_are_never_left() -> None:
+    points = np.array([[0.0], [1.0], [9.0]])
+    found = word_channel(points, 1.0, "word-clusters", clusters=2).matrix
+    near = 1 / (1 + np.exp(-0.5))
+    expected = [[near, 1 - near, 0], [1 - near, near, 0], [0, 0, 1]]
+    assert found == pytest.approx(np.array(expected), rel=1e-14)
+
+
+def test_the_tight_eps_of_words_that_nearly_coincide_is_never_more_than_eps() -> None:
+    table = Embedding(["a", "b", "c"], [[0.0], [5e-324], [3.0]])
+    assert word_mechanism(table, 1.0, "word-exponential").tight() <= 1.0

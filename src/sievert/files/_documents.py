@@ -241,7 +241,7 @@ class TextScenario(Described):
     def texts(self) -> TextSource:
         """The private documents."""
         model = self.document.documents
-        return TextSource(self.folder / model.input, model.column, model.person)
+        return TextSource(Path(model.input), model.column, model.person, self.folder)
 
     @cached_property
     def references(self) -> list[tuple[str, Bag]]:
@@ -254,7 +254,7 @@ class TextScenario(Described):
             return [
                 (text.name, self.bag(text.text))
                 for path in paths
-                for text in TextSource(self.folder / path).read()
+                for text in TextSource(Path(path), folder=self.folder).read()
             ]
 
     def reads(self) -> list[Path]:

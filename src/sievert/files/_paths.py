@@ -6,7 +6,6 @@ under whatever name: a domain, prior or channel taken from it would void the pro
 
 from __future__ import annotations
 
-import glob
 import hashlib
 import os
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from sievert.errors import FileError
 from sievert.kinds import FilePath, PrivatePath, PublicPath, paths_in
 from sievert.numerics import did_you_mean
 from sievert.spaces import Labels, Table
-from sievert.tables import existing, read_channel, read_table, same_file
+from sievert.tables import existing, matching, read_channel, read_table
 
 __all__ = [
     "FolderReader",
@@ -79,14 +78,34 @@ class FolderReader:
 def refuse_private(document: BaseModel, folder: Path, source: str, data: str | Path | None = None) -> None:
     """Refuse a file in which something public is the private data; `data` is read in place of [data]."""
     paths = list(paths_in(document))
-    private = [folder / name for _, name in paths if isinstance(name, PrivatePath)]
-    private += [] if data is None else [Path(data)]
+    named = [path for _, name in paths if isinstance(name, PrivatePath) for path in _every(name, folder)]
+    private = _identities(named + ([] if data is None else [Path(data)]))
     for key, name in paths:
-        if isinstance(name, PublicPath) and any(same_file(folder / name, path) for path in private):
+        if isinstance(name, PublicPath) and not private.isdisjoint(_identities(_every(name, folder))):
             raise FileError(
                 f"{source}, {key}: {name} is the private data; what is public must not be taken from it: "
                 "the values, weights and channels of a release come from a public file"
             )
+
+
+def _every(name: FilePath, folder: Path) -> list[Path]:
+    """The file of that name and those that it matches as a pattern."""
+    return [folder / name, *matching(name, folder)]
+
+
+def _identities(paths: list[Path]) -> set[object]:
+    """What files are, whatever they are called; of one that is not there, where its name leads."""
+    return {
+        (status.st_dev, status.st_ino) if (status := _status(path)) else os.path.realpath(path)
+        for path in paths
+    }
+
+
+def _status(path: Path) -> os.stat_result | None:
+    try:
+        return path.stat()
+    except (OSError, ValueError):
+        return None
 
 
 def files_read(document: BaseModel, folder: Path, source: str) -> list[Path]:
@@ -96,7 +115,7 @@ def files_read(document: BaseModel, folder: Path, source: str) -> list[Path]:
         if isinstance(name, OutputPath):
             continue
         path = folder / name
-        found += [path, *map(Path, glob.glob(str(path), recursive=True))]
+        found += _every(name, folder)
         if key == "release.ledger" and path.name:
             found.append(path.with_suffix(".ledger"))
     return found
@@ -107,9 +126,11 @@ def contents(item: object, folder: Path) -> list[str]:
     found = []
     for key, name in paths_in(item):
         if isinstance(name, PublicPath):
-            matching = sorted(glob.glob(str(folder / name), recursive=True)) or [str(folder / name)]
             try:
-                found += [hashlib.sha256(Path(path).read_bytes()).hexdigest() for path in matching]
+                found += [
+                    hashlib.sha256(path.read_bytes()).hexdigest()
+                    for path in matching(name, folder) or [folder / name]
+                ]
             except OSError as problem:
                 raise FileError(f"{key}: {name} cannot be read ({problem.strerror})") from None
     return found

@@ -11,6 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
+from sievert.arrays import IndexArray
 from sievert.design import optimal_mechanism
 from sievert.errors import FileError
 from sievert.files import TextScenario
@@ -22,6 +25,7 @@ from sievert.questions._document_audit import SEED, TRIED, audit_documents, gues
 from sievert.results import Result
 from sievert.text import (
     MEANINGFUL,
+    Embedding,
     WordFamily,
     capacity_bound,
     prove_promises,
@@ -196,6 +200,9 @@ def _weakest(scenario: TextScenario, guess: float, releases: int) -> DocumentsAn
 
 def _limits(scenario: TextScenario, eps: float | None = None) -> DocumentsAnswer:
     level = scenario.mechanism.eps if eps is None else positive("eps", eps)
+    shown = scenario.mechanism.publishes
+    if shown is not None:
+        return _limits_of_clusters(scenario, level, shown, eps)
     found = capacity_bound(scenario.embedding, level)
     bits = math.log2(found.value)
     few = scenario.embedding.size <= LARGEST_CURVE
@@ -215,6 +222,32 @@ def _limits(scenario: TextScenario, eps: float | None = None) -> DocumentsAnswer
         axis="ε per unit of distance",
         unproved=f"the bound is a sum over the distances of all {scenario.embedding.size} words, which the "
         "public embedding itself lists",
+        told={"eps": eps},
+    )
+
+
+def _limits_of_clusters(
+    scenario: TextScenario, level: float, shown: IndexArray, eps: float | None
+) -> DocumentsAnswer:
+    """What clusters show adds up: the largest entries of a column lie in its cluster."""
+    vectors = scenario.embedding.vectors
+    parts = [vectors[shown == cluster] for cluster in np.unique(shown)]
+    factor = math.fsum(
+        float(capacity_bound(Embedding(map(str, range(len(part))), part), level)) for part in parts
+    )
+    return DocumentsAnswer(
+        "limits",
+        scenario.title,
+        f"Any mechanism with ε = {level:g} within {len(parts)} public clusters leaks at most "
+        f"{math.log2(factor):.4g} bits about one word, whoever guesses; the cluster alone "
+        f"{math.log2(len(parts)):.4g} bits.",
+        {"value": factor, "bits": math.log2(factor), "eps": level, "clusters": len(parts)},
+        (
+            "The sum of the bounds of the clusters, each by the neighbours of its words.",
+            "The bounds hold for gains that are not negative.",
+        ),
+        unproved="the bound is a sum over the distances of the words of every cluster, which the public "
+        "embedding itself lists",
         told={"eps": eps},
     )
 

@@ -58,7 +58,7 @@ def _corpus(scenario: TextScenario, model: AttackModel) -> Corpus:
         return presidents()
     source = scenario.texts
     if model.input is not None:
-        source = TextSource(scenario.folder / Path(model.input), person="folder")
+        source = TextSource(Path(model.input), person="folder", folder=scenario.folder)
     if source.person is None:
         raise FileError(
             f"{scenario.source}, documents.person: is missing; an attack needs to know who wrote what, such "

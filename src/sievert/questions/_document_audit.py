@@ -15,7 +15,7 @@ import numpy as np
 from sievert.files import TextScenario
 from sievert.numerics import in_percent
 from sievert.results import Result
-from sievert.text import Profile, Promise, promise, replacement_profile, verdict
+from sievert.text import Profile, Promise, promise, promised, replacement_profile, verdict
 
 __all__ = ["SEED", "TRIED", "DocumentsAudit", "Pair", "audit_documents", "guess_at", "profile_of"]
 
@@ -52,6 +52,7 @@ class DocumentsAudit(Result):
     exact : whether words are drawn exactly
     sampler : "exact" or "float"
     passed : whether every limit of [accept] holds
+    promised : how far apart two documents are at most, in words
     """
 
     title: str
@@ -71,12 +72,13 @@ class DocumentsAudit(Result):
     failed: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     sampler: str = field(default="exact")
+    promised: str = ""
 
     def __str__(self) -> str:
         if self.worst is None:
             return (
-                f"ε = {self.eps:g} nats per unit of distance: documents of N words at distance E are "
-                f"{self.eps:g}·N·E nats apart at most. Name public references to see what that is worth."
+                f"ε = {self.eps:g} nats per unit of distance: {self.promised}. Name public references to see "
+                "what that is worth."
             )
         if math.isinf(self.worst):
             return "No promise between some of the references: a release tells them apart for certain."
@@ -112,6 +114,7 @@ def audit_documents(scenario: TextScenario) -> DocumentsAudit:
         failed,
         _notes(scenario),
         "exact" if mechanism.exact else "float",
+        promised(mechanism, length),
     )
 
 
@@ -140,13 +143,16 @@ def _tight(scenario: TextScenario) -> float | None:
 
 
 def _near_word(scenario: TextScenario) -> float:
-    """How far a public word is from its nearest neighbour, median over some."""
-    table = scenario.embedding
-    step = max(1, table.size // 200)
-    distances = (
-        [table.nearest(word, 1)[0][1] for word in table.words[::step][:200]] if table.size > 1 else [0.0]
-    )
-    return float(np.median(distances))
+    """How far a public word is from its nearest neighbour that a release hides it among, median over some."""
+    table, shown = scenario.embedding, scenario.mechanism.publishes
+    places = range(0, table.size, max(1, table.size // 200))[:200]
+    distances = []
+    for place in places:
+        among = np.arange(table.size) if shown is None else np.flatnonzero(shown == shown[place])
+        others = table.vectors[among[among != place]]
+        if len(others):
+            distances.append(float(np.linalg.norm(others - table.vectors[place], axis=1).min()))
+    return float(np.median(distances)) if distances else 0.0
 
 
 def _length_words(scenario: TextScenario) -> str:
@@ -171,7 +177,7 @@ def _notes(scenario: TextScenario) -> tuple[str, ...]:
         notes.append(
             "Noise is drawn in floating point, in many dimensions: only decoded words are published."
         )
-    if scenario.document.mechanism.declared().name == "word-clusters":
+    if scenario.mechanism.publishes is not None:
         notes.append("The cluster of every word is published as it is: words of two clusters are told apart.")
     return tuple(notes)
 

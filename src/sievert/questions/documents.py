@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from sievert.errors import FileError
 from sievert.files import TextScenario
 from sievert.proofs import Proof
@@ -9,7 +11,7 @@ from sievert.questions._document_answers import DocumentsAnswer, about_documents
 from sievert.questions._document_attack import attack_documents
 from sievert.questions._document_audit import DocumentsAudit, Pair, audit_documents, profile_of
 from sievert.questions._document_estimate import estimate_documents, prove_estimate
-from sievert.text import prove_promises, word_channel
+from sievert.text import WordMechanism, prove_promises, word_channel
 
 __all__ = [
     "DocumentsAnswer",
@@ -48,12 +50,9 @@ def compare_documents(first: TextScenario, second: TextScenario) -> DocumentsAns
 
         channels = [
             word_channel(
-                m.embedding,
-                m.eps,
-                m.kind,
-                dimensions=getattr(m, "dimensions", None) if m.kind == "word-projected-laplace" else None,
+                item.embedding, item.mechanism.eps, item.mechanism.kind, **item.document.mechanism.further
             )
-            for m in (one, other)
+            for item in (first, second)
         ]
         verdicts = compare(*channels)
         return DocumentsAnswer(
@@ -65,14 +64,24 @@ def compare_documents(first: TextScenario, second: TextScenario) -> DocumentsAns
             certificate=verdicts.forward[0].certificate,
         )
     profiles = [profile_of(item) for item in (first, second)]
-    safer = other.eps <= one.eps
+    shows_more = not _hides_as_much(one, other)
+    safer = other.eps <= one.eps and not shows_more
     return DocumentsAnswer(
         "compare",
         first.title,
         f"{second.title} promises {other.eps:g} nats per unit of distance, {first.title} {one.eps:g}: it is "
-        f"{'at least as safe by its promise' if safer else 'not as safe by its promise'}; a vocabulary of "
-        f"{one.embedding.size} words has too long a list to compare against every adversary.",
+        f"{'at least as safe by its promise' if safer else 'not as safe by its promise'}"
+        f"{', for it tells words apart for certain that the other hides' if shows_more else ''}; a "
+        f"vocabulary of {one.embedding.size} words has too long a list to compare against every adversary.",
         {"eps": [one.eps, other.eps], "profiles": [profile.to_dict() for profile in profiles]},
         tuple(f"{item.title}: {profile}" for item, profile in zip((first, second), profiles, strict=True)),
         safer,
     )
+
+
+def _hides_as_much(one: WordMechanism, other: WordMechanism) -> bool:
+    """Whether words that the first hides among each other lie in one public cluster of the second."""
+    if other.publishes is None:
+        return True
+    first = np.zeros(other.embedding.size, dtype=np.intp) if one.publishes is None else one.publishes
+    return len(np.unique(np.stack([first, other.publishes]), axis=1).T) == len(np.unique(first))

@@ -1,7 +1,8 @@
 """Release documents: read and check all, charge, draw every word anew, write bags in random order.
 
 Documents are drawn in blocks, each with bits of its own under one sealed key, so that an interrupted run is
-finished with the same words at no further cost. Nothing is published but the noisy words: no name, no order.
+finished with the same words at no further cost. Nothing is published but the noisy words: no name, and no
+order, neither of the words nor of the documents.
 """
 
 from __future__ import annotations
@@ -14,8 +15,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryFile
+from typing import Any, BinaryIO
 
+import numpy as np
+
+from sievert.arrays import IntArray
 from sievert.errors import DataError, FileError, NotAcceptedError
 from sievert.files import TextRelease, TextScenario, contents
 from sievert.ledger import WAIT_SECONDS, Budget, Ledger, Relation, Reservation, check_name, file_hash
@@ -25,8 +30,8 @@ from sievert.release._local import OUTPUT, SealedBits, State
 from sievert.release._plan import budget_path, ledger_key
 from sievert.release._running import charged, interrupted, make_folder
 from sievert.results import Result
-from sievert.tables import Text, is_inside, require_writable, table_writer
-from sievert.text import Bag, promise, released, verdict
+from sievert.tables import TableWriter, Text, is_inside, require_writable, table_writer
+from sievert.text import Bag, promise, promised, released, verdict
 
 __all__ = ["DocumentsPreview", "DocumentsRelease", "preview_documents", "run_documents"]
 
@@ -171,6 +176,12 @@ def _planned(scenario: TextScenario, output: str | Path | None, insecure_rng: in
             '"float" under [release] to draw in floating point, or kind = "word-exponential", which is drawn '
             "exactly"
         )
+    if scenario.length.rule == "sample" and rules.empty == "keep":
+        raise FileError(
+            f'{scenario.source}: release.empty is "keep" and documents.length is "sample": a document '
+            'without a known word has none to draw, and would show by its length; write empty = "reject", or '
+            'length = "pad"'
+        )
     if insecure_rng is not None and rules.test_seed is None:
         raise FileError(
             f"{scenario.source}: a seed was asked for, but the file does not say that it is a test; add "
@@ -268,13 +279,18 @@ def _bags(plan: _Plan) -> Iterator[tuple[Text, Bag]]:
         yield text, bag
 
 
+def _told(text: Text, bag: Bag) -> bytes:
+    """A document as its fingerprint takes it; what JSON lets into a name is no valid text always."""
+    return json.dumps([text.person, list(bag.items())], ensure_ascii=False).encode(errors="surrogatepass")
+
+
 def _checked(plan: _Plan, progress: Progress | None) -> tuple[str, int]:
     """Read every document before anything is charged: what they are, and that nobody has too many."""
     digest, count, owned = hashlib.sha256(), 0, Counter[str]()
     most = plan.scenario.document.documents.documents_per_person
     for text, bag in _bags(plan):
         count += 1
-        digest.update(json.dumps([text.person, list(bag.items())], ensure_ascii=False).encode())
+        digest.update(_told(text, bag))
         if text.person is not None:
             owned[text.person] += 1
             if owned[text.person] > most:
@@ -292,32 +308,58 @@ def _written(
 ) -> int:
     """Draw and write all documents under the reservation, then publish; how many words there are."""
     source = SealedBits(state.key, state.secure)
-    writer = table_writer(held.temporary(OUTPUT), held.targets[OUTPUT], _columns(plan), 0)
-    words = number_of = 0
-    seen = hashlib.sha256()
-    try:
-        for block, (texts, bags) in enumerate(_blocks(plan)):
-            source.begin(block)
-            for text, bag in zip(texts, bags, strict=True):
-                seen.update(json.dumps([text.person, list(bag.items())], ensure_ascii=False).encode())
-            noisy = released(bags, plan.scenario.mechanism, plan.scenario.length, source)
-            names = [str(number_of + place) for place in range(1, len(bags) + 1)]
-            marks = [["drawn from a test seed"] * len(bags)] if plan.seed is not None else []
-            writer.write([names, [" ".join(one) for one in noisy], *marks])
-            number_of += len(bags)
-            words += sum(map(len, noisy))
-            if progress is not None:
-                progress("drawing", number_of, count)
-        if seen.hexdigest() != fingerprint:
-            raise DataError("the documents changed while they were read; run it again on documents at rest")
-    except BaseException:
-        writer.discard()
-        raise
-    writer.close()
-    content = _sidecar(plan, held, number_of, words)
+    with TemporaryFile() as spool:
+        ends, words = _spooled(plan, spool, source, fingerprint, (count, progress))
+        writer = table_writer(held.temporary(OUTPUT), held.targets[OUTPUT], _columns(plan), 0)
+        try:
+            _shuffled(plan, spool, ends, source, writer)
+        except BaseException:
+            writer.discard()
+            raise
+        writer.close()
+    content = _sidecar(plan, held, count, words)
     held.write(SIDECAR, (json.dumps(content, ensure_ascii=False, indent=1) + "\n").encode())
     held.commit()
     return words
+
+
+def _spooled(
+    plan: _Plan, spool: BinaryIO, source: SealedBits, fingerprint: str, told: tuple[int, Progress | None]
+) -> tuple[IntArray, int]:
+    """Draw all documents into a file, one after the other: where each ends, and how many words there are."""
+    count, progress = told
+    seen, words, ends = hashlib.sha256(), 0, np.zeros(count + 1, dtype=np.int64)
+    number_of = 0
+    for block, (texts, bags) in enumerate(_blocks(plan)):
+        source.begin(block)
+        for text, bag in zip(texts, bags, strict=True):
+            seen.update(_told(text, bag))
+        if number_of + len(bags) > count:
+            break
+        for noisy in released(bags, plan.scenario.mechanism, plan.scenario.length, source):
+            number_of += 1
+            words += len(noisy)
+            ends[number_of] = ends[number_of - 1] + spool.write(" ".join(noisy).encode())
+        if progress is not None:
+            progress("drawing", number_of, count)
+    if seen.hexdigest() != fingerprint:
+        raise DataError("the documents changed while they were read; run it again on documents at rest")
+    return ends, words
+
+
+def _shuffled(plan: _Plan, spool: BinaryIO, ends: IntArray, source: SealedBits, writer: TableWriter) -> None:
+    """Write the drawn documents in random order: that of their names would say whose each is."""
+    count = len(ends) - 1
+    source.begin(count)  # beyond the number of every block
+    order = np.argsort(source.words(2, source.reserve(count)), kind="stable").tolist()
+    for start in range(0, count, BLOCK):
+        part = []
+        for place in order[start : start + BLOCK]:
+            spool.seek(int(ends[place]))
+            part.append(spool.read(int(ends[place + 1] - ends[place])).decode())
+        names = [str(start + place) for place in range(1, len(part) + 1)]
+        marks = [["drawn from a test seed"] * len(part)] if plan.seed is not None else []
+        writer.write([names, part, *marks])
 
 
 def _columns(plan: _Plan) -> list[str]:
@@ -340,11 +382,8 @@ def _blocks(plan: _Plan) -> Iterator[tuple[list[Text], list[Bag]]]:
 def _meaning(plan: _Plan) -> str:
     references = plan.scenario.references
     if len(references) < 2:
-        return (
-            f"Two documents of N words at distance E are {plan.scenario.mechanism.eps:g}·N·E nats apart at "
-            "most; "
-            "above about 5 nats that is no promise."
-        )
+        said = promised(plan.scenario.mechanism, plan.scenario.length)
+        return f"{said[0].upper()}{said[1:]}; above about 5 nats that is no promise."
     (_, first), (_, second) = references[:2]
     nats = promise(first, second, plan.scenario.mechanism, plan.scenario.length).nats
     return f"Between the first two references that is {nats:.4g} nats: {verdict(nats)}."

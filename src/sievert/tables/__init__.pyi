@@ -21,9 +21,9 @@ from ._writing import Outputs as Outputs
 from ._writing import TableWriter as TableWriter
 from ._writing import create as create
 from ._writing import is_inside as is_inside
+from ._writing import matching as matching
 from ._writing import require_plain as require_plain
 from ._writing import require_writable as require_writable
-from ._writing import same_file as same_file
 from ._writing import table_bytes as table_bytes
 from ._writing import table_writer as table_writer
 from ._writing import write_all as write_all

@@ -8,7 +8,6 @@ Python, slower.
 from __future__ import annotations
 
 import csv
-import glob
 import gzip
 import io
 from collections import Counter
@@ -27,6 +26,7 @@ from sievert.numerics import advance, brief
 from sievert.spaces import KnownLabels, Labels, cell, label_text, shown
 from sievert.tables._batches import open_rows
 from sievert.tables._reading import existing
+from sievert.tables._writing import matching
 
 __all__ = ["Counted", "PersonReports", "count_reports", "counts_text", "expanded", "reports_by_person"]
 
@@ -66,7 +66,7 @@ def expanded(patterns: Iterable[str | Path], folder: str | Path = ".") -> list[P
     for pattern in patterns:
         path = Path(folder) / pattern
         if any(letter in str(pattern) for letter in "*?["):
-            matches = sorted(Path(item) for item in glob.glob(str(path), recursive=True))
+            matches = matching(pattern, folder)
             if not matches:
                 raise FileError(f"{path}: no file matches this pattern")
             found += matches

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from pathlib import Path
 from sievert.errors import DataError, FileError
 from sievert.numerics import brief
 from sievert.tables._batches import open_rows
+from sievert.tables._writing import matching
 
 __all__ = ["Text", "TextSource"]
 
@@ -32,12 +32,13 @@ class TextSource:
     """Where documents are: a pattern of text files, or a table with a column of texts.
 
     `person` is the column that says whose document it is; of text files, "folder" (the name of the folder
-    that a file lies in) or None.
+    that a file lies in) or None. A pattern is relative to `folder`, which is taken by its name.
     """
 
     pattern: Path
     column: str | None = None
     person: str | None = None
+    folder: Path = Path()
 
     @property
     def is_table(self) -> bool:
@@ -46,8 +47,7 @@ class TextSource:
 
     def paths(self) -> list[Path]:
         """The files, in the order of their names."""
-        found = sorted(Path(name) for name in glob.glob(str(self.pattern), recursive=True))
-        found = [path for path in found if path.is_file()]
+        found = [path for path in matching(self.pattern, self.folder) if path.is_file()]
         if not found:
             raise FileError(f"{self.pattern}: no such file; paths in the file are relative to its own folder")
         return found
@@ -87,6 +87,8 @@ class TextSource:
     def _lines(self, path: Path) -> Iterator[Text]:
         with path.open("rb") as lines:
             for number, raw in enumerate(lines, start=1):
+                if not raw.strip():
+                    continue
                 name = f"{path.name}, line {number}"
                 try:
                     content = json.loads(_decoded(raw, name))

@@ -12,6 +12,7 @@ the run reads, folders, links, devices and pipes never are.
 from __future__ import annotations
 
 import csv
+import glob
 import io
 import os
 import secrets
@@ -32,10 +33,10 @@ __all__ = [
     "TableWriter",
     "create",
     "is_inside",
+    "matching",
     "reopen",
     "require_plain",
     "require_writable",
-    "same_file",
     "table_bytes",
     "table_writer",
     "write_all",
@@ -299,6 +300,11 @@ def same_file(first: str | Path, second: str | Path) -> bool:
         return os.path.samefile(first, second)
     except (OSError, ValueError):  # one of them does not exist: compare where they lead
         return os.path.realpath(first) == os.path.realpath(second)
+
+
+def matching(pattern: str | Path, folder: str | Path) -> list[Path]:
+    """The files that a path or pattern names from a folder, sorted; the folder's own name is no pattern."""
+    return sorted(Path(folder) / name for name in glob.glob(str(pattern), root_dir=folder, recursive=True))
 
 
 def is_inside(path: str | Path, folder: str | Path) -> bool:

@@ -35,6 +35,7 @@ from ._noise import utility_radius as utility_radius
 from ._obfuscate import Length as Length
 from ._obfuscate import Obfuscated as Obfuscated
 from ._obfuscate import obfuscate as obfuscate
+from ._obfuscate import promised as promised
 from ._obfuscate import released as released
 from ._permanents import BagLikelihood as BagLikelihood
 from ._permanents import bag_likelihood as bag_likelihood

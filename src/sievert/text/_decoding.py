@@ -8,6 +8,7 @@ here: noisy vectors lie far from all words, where their recall collapses.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -18,13 +19,19 @@ from sievert.numerics import Device, device
 __all__ = ["Decoder"]
 
 ULP = 2.0**-24
+# In lengths of the longest vector.
+FARTHEST = 2.0**60
 
 
 class Decoder:
     """Nearest rows of a table; ties go to the lowest place, so that equal rows answer with the first."""
 
     def __init__(self, vectors: FloatArray) -> None:
-        self.vectors = vectors
+        # By a power of two, which changes no digit, so that the longest vector has length about 1: squares
+        # of any table fit into single precision.
+        largest = float(np.abs(vectors).max(initial=0.0))
+        self._scale = 2.0 ** -max(-1000, min(1000, math.frexp(largest)[1])) if largest else 1.0
+        self.vectors = vectors = vectors * self._scale
         halves = (vectors**2).sum(axis=1) / 2
         # One more coordinate carries -|v|²/2, so that the product is the score.
         self._augmented = np.ascontiguousarray(
@@ -35,7 +42,7 @@ class Decoder:
 
     def nearest(self, points: Any) -> IndexArray:
         """Places of the nearest rows."""
-        points = np.asarray(points, dtype=np.float64)
+        points = np.asarray(points, dtype=np.float64) * self._scale
         found = np.empty(len(points), dtype=np.intp)
         where = device()
         if where.name not in self._tables:
@@ -48,18 +55,28 @@ class Decoder:
         return found
 
     def _block(self, points: FloatArray, table: Any, where: Device) -> IndexArray:
-        rows = np.ones((len(points), points.shape[1] + 1), dtype=np.float32)
-        rows[:, :-1] = points
+        # Scores far out are those of the direction: shrink what single precision has no room for.
+        reach = np.maximum(np.abs(points).max(axis=1, initial=0.0, keepdims=True) / FARTHEST, 1.0)
+        near = points / reach
+        rows = np.concatenate([near, 1 / reach], axis=1, dtype=np.float32, casting="same_kind")
         scores = where.product(where.put(rows), table)
         best, top, second = where.leading(scores)
         # Rounding of factors, of n + 1 products and of their sums, of two scores.
-        norms = np.linalg.norm(points, axis=1)
+        norms = np.linalg.norm(near, axis=1)
         length = points.shape[1] + 1
         margin = 2 * ULP * (length + 4) * self._largest * (norms + self._largest / 2)
         for i in np.flatnonzero(second >= top - margin).tolist():
-            near = np.flatnonzero(where.get(scores[i]) >= top[i] - margin[i])
-            candidates = np.sort(np.append(near, best[i]))
-            # Differences first: their squares keep the digits that scores lose.
-            squares = ((self.vectors[candidates] - points[i]) ** 2).sum(axis=1)
-            best[i] = candidates[np.argmin(squares)]
+            close = np.flatnonzero(where.get(scores[i]) >= top[i] - margin[i])
+            candidates = np.sort(np.append(close, best[i]))
+            best[i] = candidates[np.argmin(self._compared(candidates, near[i], float(reach[i, 0])))]
         return np.asarray(best)
+
+    def _compared(self, candidates: IndexArray, point: FloatArray, reach: float) -> FloatArray:
+        """What grows with the distance of candidates, in double precision."""
+        vectors = self.vectors[candidates]
+        if (
+            np.abs(point).max(initial=0.0) > 4 * self._largest
+        ):  # products keep what squares of a far point lose
+            return np.asarray((vectors**2).sum(axis=1) / (2 * reach) - vectors @ point)
+        # Differences first: their squares keep the digits that scores lose.
+        return np.asarray(((vectors - point) ** 2).sum(axis=1))

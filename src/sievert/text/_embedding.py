@@ -30,6 +30,7 @@ SMALL_SHA256 = "231b4449d6c11b7514a357bbd6a3b192e4d18742e70c7f808cb1a5c86c272877
 # Words whose distances to all others are worked out at once.
 BLOCK = 512
 LARGEST_METRIC = 5_000
+LARGEST_ENTRY = 1e150
 
 
 class Embedding:
@@ -333,4 +334,10 @@ def _table(vectors: Any, words: int) -> FloatArray:
     wrong = np.flatnonzero(~np.isfinite(table).all(axis=1))
     if len(wrong):
         raise TextError(f"vectors: row {wrong[0]} holds nan or infinity; give finite numbers")
+    far = np.flatnonzero((np.abs(table) > LARGEST_ENTRY).any(axis=1))
+    if len(far):
+        raise TextError(
+            f"vectors: row {far[0]} holds a number beyond {LARGEST_ENTRY:g}, whose square has no float; "
+            "scale the vectors down"
+        )
     return table

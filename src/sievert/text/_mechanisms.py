@@ -50,6 +50,11 @@ class WordMechanism(ABC):
     def sampler(self, insecure_rng: object = None) -> Sampler:
         """Draws places of words for places of words."""
 
+    @property
+    def publishes(self) -> IndexArray | None:
+        """The public cluster of every word, which a release shows as it is; None: nothing is shown."""
+        return None
+
     def tight(self) -> float | None:
         """The least ε that holds, where the probabilities are known; None: they are not."""
         return None
@@ -173,7 +178,8 @@ class ExponentialWords(WordMechanism):
             with np.errstate(divide="ignore", invalid="ignore"):
                 slopes = np.where(lengths > 0, apart / lengths, 0.0)
             largest = max(largest, float(slopes.max()))
-        return self.eps / 2 + largest if size > 1 else 0.0
+        # Of words that nearly coincide the slope is rounding; ε itself always holds.
+        return min(self.eps, self.eps / 2 + largest) if size > 1 else 0.0
 
     def log_rows(self, words: list[str], seen: list[str]) -> FloatArray:
         table, rate = self.embedding, self.eps / 2
@@ -235,6 +241,10 @@ class ClusteredWords(WordMechanism):
     def cluster_of(self) -> IndexArray:
         """The cluster of every word: k-means on the public table, from a fixed start."""
         return _clusters(self.embedding.vectors, self.count)
+
+    @property
+    def publishes(self) -> IndexArray | None:
+        return self.cluster_of
 
     def distances(self, place: int) -> FloatArray:
         """From one word to all of its cluster; the others are never drawn."""

@@ -22,7 +22,7 @@ from sievert.text._embedding import Embedding
 from sievert.text._mechanisms import WordMechanism, word_mechanism
 from sievert.text._words import Bag, as_bag, bag_of, require_policy, tokens
 
-__all__ = ["Length", "Obfuscated", "obfuscate", "released"]
+__all__ = ["Length", "Obfuscated", "obfuscate", "promised", "released"]
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Length:
 
     def applied(self, bag: Bag) -> Bag:
         """The bag that gets noise, and that the promise is about; of "sample" the one drawn from."""
-        if self.rule in (None, "sample") or not bag.size:
+        if self.rule in (None, "sample"):
             return bag
         assert self.size is not None
         # A text was cut after its first words when it was read; a bag has no first words but the alphabet's.
@@ -87,6 +87,7 @@ class Obfuscated(Result):
     mechanism : in words
     exact : whether words were drawn by integers, exactly with the stated probabilities
     secure : whether they were drawn from the operating system's bits and exactly
+    promised : how far apart two documents are at most, in words
     """
 
     documents: tuple[tuple[str, ...], ...] = field(repr=False)
@@ -94,6 +95,7 @@ class Obfuscated(Result):
     mechanism: str
     exact: bool
     secure: bool
+    promised: str
 
     @property
     def bags(self) -> list[Bag]:
@@ -104,9 +106,25 @@ class Obfuscated(Result):
         words = sum(map(len, self.documents))
         drawn = "exactly" if self.exact else "in floating point"
         return (
-            f"{len(self.documents)} document(s), {words} words drawn {drawn} by {self.mechanism}: two "
-            f"documents of N words at earth mover's distance E are {self.eps:g}·N·E nats apart at most"
+            f"{len(self.documents)} document(s), {words} words drawn {drawn} by {self.mechanism}: "
+            f"{self.promised}"
         )
+
+
+def promised(mechanism: WordMechanism, length: Length) -> str:
+    """How far apart two documents are at most, in words."""
+    eps = f"{mechanism.eps:g}"
+    bound = f"documents of N words at earth mover's distance E are {eps}·N·E nats apart at most"
+    if length.rule == "sample":
+        bound = (
+            f"documents are {eps}·{length.size}·W nats apart at most, where W is the longest way that the "
+            "best plan moves a word of one to the other"
+        )
+    if mechanism.publishes is None:
+        return f"two {bound}"
+    return (
+        f"two {bound}, by ways within public clusters; where there are none they are told apart for certain"
+    )
 
 
 def obfuscate(
@@ -175,7 +193,14 @@ def obfuscate(
     with on_device(device):
         found = tuple(released(bags, mechanism, treated, source))
     secure = mechanism.exact and source.secure
-    return Obfuscated(found, mechanism.eps, mechanism.words(), mechanism.exact, secure)
+    return Obfuscated(
+        found,
+        mechanism.eps,
+        mechanism.words(),
+        mechanism.exact,
+        secure,
+        promised(mechanism, treated),
+    )
 
 
 def _listed(given: Any) -> list[Any]:
@@ -220,9 +245,14 @@ def released(
 def _places(bag: Bag, table: Embedding, length: Length, source: BitSource) -> IntArray:
     items = length.applied(bag).items_listed()
     places = np.array([table.index[str(word)] for word in items], dtype=np.int64)
-    if length.rule != "sample" or not len(places):
+    if length.rule != "sample":
         return places
     assert length.size is not None
+    if not len(places):
+        raise TextError(
+            "text_or_documents: a document has no word of the vocabulary, and length = 'sample' draws words "
+            "from each; leave it out, or take length = 'pad'"
+        )
     return places[_uniform(len(places), length.size, source)]
 
 

@@ -97,7 +97,7 @@ def _drawn(a: Bag, b: Bag, mechanism: WordMechanism, many: int) -> Promise:
 
 def _by_cluster(a: Bag, b: Bag, mechanism: WordMechanism) -> list[tuple[Bag, Bag]]:
     """Both documents cut into the public clusters of their words; whole where nothing is published."""
-    cluster_of = getattr(mechanism, "cluster_of", None)
+    cluster_of = mechanism.publishes
     if cluster_of is None:
         return [(a, b)]
     place = mechanism.embedding.index
@@ -138,6 +138,8 @@ def prove_promises(
 
 def verdict(nats: float) -> str:
     """The number in plain words."""
+    if math.isinf(nats):
+        return "no promise: a release may tell them apart for certain"
     if nats <= 1:
         return f"a strong promise: the odds of any guess grow by a factor of {math.exp(nats):.3g} at most"
     if nats <= MEANINGFUL:

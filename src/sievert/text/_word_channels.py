@@ -19,16 +19,15 @@ from sievert.arrays import FloatArray, IndexArray, IntArray
 from sievert.channels import Channel
 from sievert.errors import TextError
 from sievert.mechanisms import exponential
-from sievert.numerics import choice, generator_of, positive, probability, require_size, whole
+from sievert.numerics import generator_of, positive, probability, require_size, whole
 from sievert.results import Result
 from sievert.spaces import metrics
 from sievert.text._embedding import Embedding
-from sievert.text._mechanisms import LaplaceWords, ProjectedLaplaceWords, word_mechanism
+from sievert.text._mechanisms import ClusteredWords, LaplaceWords, ProjectedLaplaceWords, word_mechanism
 from sievert.text._noise import log_plane_tail, marginal_tail
 
 __all__ = ["WordChannelEstimate", "estimate_word_channel", "word_channel"]
 
-LISTED = ("word-laplace", "word-exponential", "word-projected-laplace")
 LARGEST_ON_LINE, LARGEST_IN_PLANE, LARGEST_EXPONENTIAL = 2_000, 120, 3_000
 # Beyond, probabilities would fall below the smallest float and look like 0.
 LARGEST_REACH = 600
@@ -44,6 +43,7 @@ def word_channel(
     kind: str = "word-laplace",
     *,
     dimensions: int | None = None,
+    clusters: int | None = None,
 ) -> Channel:
     """The exact channel of a mechanism on a small vocabulary.
 
@@ -51,8 +51,10 @@ def word_channel(
     ----------
     embedding_or_points : an Embedding, or rows of coordinates
     eps : ε in nats per unit of distance
-    kind : "word-laplace" (noise, then the nearest word), "word-exponential", or "word-projected-laplace"
-    dimensions : of the projection, for the last
+    kind : "word-laplace" (noise, then the nearest word), "word-exponential", "word-projected-laplace" or
+        "word-clusters"
+    dimensions : of the projection
+    clusters : how many
 
     Returns
     -------
@@ -77,11 +79,14 @@ def word_channel(
     """
     vectors, labels = _points(embedding_or_points)
     rate = positive("eps", eps, TextError)
-    if choice("kind", kind, LISTED, TextError) == "word-exponential":
-        require_size(len(vectors), LARGEST_EXPONENTIAL, "the words of the channel", "take fewer words")
-        return exponential(metrics.euclidean(vectors, labels=labels), rate)
     table = Embedding([str(place) for place in range(len(vectors))], vectors)
-    mechanism = word_mechanism(table, rate, kind, dimensions=dimensions)
+    mechanism = word_mechanism(table, rate, kind, dimensions=dimensions, clusters=clusters)
+    if mechanism.exact:
+        require_size(len(vectors), LARGEST_EXPONENTIAL, "the words of the channel", "take fewer words")
+    if kind == "word-exponential":
+        return exponential(metrics.euclidean(vectors, labels=labels), rate)
+    if isinstance(mechanism, ClusteredWords):
+        return Channel(np.exp(mechanism.log_rows(list(table.words), list(table.words))), labels, labels)
     assert isinstance(mechanism, LaplaceWords | ProjectedLaplaceWords)
     points, first = _distinct(mechanism.points)
     flat = _flattened(points)
