@@ -49,6 +49,8 @@ def run() -> list[Row]:
             _row(f"audit of a sum, {name}", path, top, _hidden(top, name)) for name in HIDDEN for top in ROWS
         ]
         rows += [_row("audit of a map", path, side**2, _map(side)) for side in (32, 100, 316, 1_000)]
+        rows += [_preview("preview of a table", path, cells, _table(cells)) for cells in ROWS]
+        rows += [_preview("preview of a sum", path, top, _sum(top)) for top in ROWS]
         rows += [_process(path, cells, _table(cells)) for cells in (1_000, 1_000_000)]
     return rows
 
@@ -111,6 +113,19 @@ def _simulated(path: Path, cells: int) -> Row:
 
 def _row(name: str, path: Path, size: int, text: str) -> Row:
     return Row(name, size, timed(lambda: sv.audit(_written(path, text)), 2, "cpu"))
+
+
+def _preview(name: str, path: Path, size: int, text: str) -> Row:
+    """What a release of the file would do: nothing is read or spent."""
+    parts = (
+        '[data]\ninput = "data.csv"\ncolumn = {column}\n'
+        '[release]\noutput = "out.csv"\nledger = "budget.toml"\n'
+    )
+    column = '["a", "b"]' if "product" in text else '"a"'
+    _written(path, text + parts.format(column=column))
+    path.with_name("data.csv").write_text("a,b\n1,1\n", encoding="utf-8")
+    path.with_name("budget.toml").write_text("person = 100.0\n", encoding="utf-8")
+    return Row(name, size, timed(lambda: sv.release.preview(path), 2, "cpu"))
 
 
 def _process(path: Path, size: int, text: str) -> Row:
