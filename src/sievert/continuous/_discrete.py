@@ -367,8 +367,7 @@ def _of_table(table: FloatArray, belief: Belief) -> tuple[float, float]:
     below = decayed(costs, points, eps)
     above = decayed(costs[:, ::-1], -points[::-1], eps)[:, ::-1]
     strict = np.concatenate([np.exp(-gaps) * above[:, 1:], np.zeros((len(costs), 1))], axis=1)
-    weights = _geometric_weights(gaps)
-    geometric = _summed(weights * (below + strict).min(axis=0))
+    geometric = _summed(_geometric_weights(gaps) * (below + strict).min(axis=0))
     laplace = _summed(_envelope(below[:, :-1], above[:, 1:], gaps)) / 2
     laplace += float(above[:, 0].min() + below[:, -1].min()) / 2
     return geometric + shift, laplace + shift
@@ -381,9 +380,8 @@ def _envelope(left: FloatArray, right: FloatArray, h: FloatArray) -> FloatArray:
         return found
     index = np.arange(len(h))
     start = left + right * np.exp(-h)
-    least = start.min(axis=0)
     # Of equals at the start, the one that falls away first.
-    current = np.where(start <= least, right, np.inf).argmin(axis=0)
+    current = np.where(start <= start.min(axis=0), right, np.inf).argmin(axis=0)
     active = np.ones(len(h), dtype=bool)
     while active.any():
         rise, fall = left - left[current, index], right[current, index] - right

@@ -218,8 +218,10 @@ def _within(loss: Band, prior: Density, model: Pieces, eps: float) -> Found:
         return _known(float(radius == 0))
     found = windows(model, eps, radius)
     if found.attained:
-        return Found(found.value, found.missed, found.cells, 0.0, 0.0, "the two ends of the best window")
-    # No single window does what each end would: the best of a few is a bound.
+        times = {0: "", 1: ", which jumps once"}.get(found.jumps, f", which jumps {found.jumps} times")
+        how = f"the two ends of the best window{times}"
+        return Found(found.value, found.missed, found.cells, 0.0, 0.0, how)
+    # Jumps that could not be told apart: the best of a few windows is a bound.
     places = np.linspace(0.0, float(1 - 2 * radius), WINDOWS)
     inner = np.unique(np.concatenate([places, places + float(2 * radius)]))
     inner = inner[(inner > 0) & (inner < 1)]

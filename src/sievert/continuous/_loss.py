@@ -95,8 +95,8 @@ def laplace_loss(
     on which everything is a power series, by Gauss–Legendre with the bound of Bernstein's ellipses on what
     it misses: some twelve digits, for every ε of up to 20,000 nats over the interval. Fewer where less is
     known, and `method` says so: a distribution function alone says nothing of what lies within a cell, a
-    Lipschitz constant nothing of what a loss does between points, and a tolerance has a formula only where
-    the ends of the best window agree, as for every log-concave belief.
+    Lipschitz constant nothing of what a loss does between points. For a tolerance and a belief with several
+    peaks, the outputs at which the best window jumps are found and proved, each by one comparison.
 
     Cost: O(n·log n) for n points and the named losses, O(n·actions) for tables; for densities O(c·log c) with
     about 2·ε·(interval) cells c beside the density's own.

@@ -23,6 +23,7 @@ from sievert.arrays import FloatArray, IndexArray
 from sievert.numerics import UNIT
 
 __all__ = [
+    "GRID",
     "Distribution",
     "Mixture",
     "Pieces",

@@ -5,24 +5,29 @@ is worth it exactly where y ≥ Y(x), with 2ε·(x + r - Y) = ln π(x+2r)/π(x),
 at least
     ∫ min(π(x), π(x+2r), e^(-εr)·√(π(x)·π(x+2r))) dx.
 One window can do all of that where Y does not decrease, as for every log-concave belief: then this is the
-loss.
+loss. Where Y decreases, as between two peaks, the window jumps (`_pooled`).
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 
 from sievert.arrays import BoolArray, FloatArray
-from sievert.continuous._mesh import FACTOR, RATES, evaluated, least_of, legendre, missed_by_gauss
-from sievert.continuous._shapes import Pieces, centred, moved, restricted
-from sievert.numerics import UNIT
+from sievert.continuous._mesh import RATES, evaluated, least_of, legendre, missed_by_gauss
+from sievert.continuous._pairs import Pair, pair, pair_edges
+from sievert.continuous._pooled import APART, SAME, Block, BlockLoss, block_at, block_loss, turning
+from sievert.continuous._shapes import GRID, Pieces, restricted
 
 __all__ = ["Windows", "windows"]
 # Halvings of cells in which what is least changes, the most cells, and the share of the loss that is enough.
 HALVINGS, MOST_CELLS, ENOUGH = 48, 20_000, 1e-14
+# Times that places are looked for at which the window must jump.
+ROUNDS = 6
 # A decrease of ln π that is rounding.
 SLACK = 1e-9
 
@@ -35,6 +40,7 @@ class Windows:
     missed: float
     attained: bool
     cells: int
+    jumps: int = 0
 
 
 def windows(model: Pieces, eps: float, radius: Fraction) -> Windows:
@@ -42,79 +48,141 @@ def windows(model: Pieces, eps: float, radius: Fraction) -> Windows:
     width = 2 * radius
     if width >= 1:
         return Windows(0.0, 0.0, True, 1)
-    # The loss falls as the radius grows: two floats around the width give its bounds.
-    near = float(width)
-    exact = Fraction(near) == width
+    # The loss falls as the radius grows: two widths at which x + 2r is a float give its bounds.
+    grid = int(GRID)
     found = [
-        _windows(model, eps, R) for R in ({near} if exact else {np.nextafter(near, 0), np.nextafter(near, 1)})
+        _windows(model, eps, part / GRID) for part in {math.floor(width * grid), math.ceil(width * grid)}
     ]
     values = [item.value for item in found]
     middle = (min(values) + max(values)) / 2
     missed = max(item.missed for item in found) + (max(values) - min(values)) / 2
-    return Windows(middle, missed, all(item.attained for item in found), found[0].cells)
+    return Windows(middle, missed, all(item.attained for item in found), found[0].cells, found[0].jumps)
 
 
 def _windows(model: Pieces, eps: float, width: float) -> Windows:
-    shifted = model.edges - width
-    edges = np.unique(np.concatenate([model.edges, shifted[shifted > 0], [1 - width]]))
-    edges = edges[(edges >= 0) & (edges <= 1 - width)]
-    cells, relative, lost = _pair(model, edges, width)
+    last = 1 - width
+    whole = _apart(model, eps, width, 0.0, last)
+    beside = _near_ends(model, eps, width)
+    parts, breaks = [whole], whole.breaks
+    blocks: list[Block] = []
+    for _ in range(ROUNDS):
+        if not breaks:
+            break
+        for place in breaks:
+            if not any(block.start - SAME <= place <= block.end + SAME for block in blocks):
+                blocks.append(block_at(model, eps, width, place))
+        blocks.sort(key=lambda block: (block.start, block.end))
+        if any(one.end > other.start for one, other in pairwise(blocks)):
+            break
+        places = [0.0, *(place for block in blocks for place in (block.start, block.end)), last]
+        gaps = list(zip(places[::2], places[1::2], strict=True))
+        parts = [_apart(model, eps, width, a, b) for a, b in gaps if a < b]
+        breaks = [place for part in parts for place in part.breaks]
+    if breaks or not _in_order(parts, blocks, eps):
+        error = whole.missed + whole.value * whole.relative + whole.lost + beside
+        return Windows(whole.value, error, False, whole.cells)
+    losses = [block_loss(model, eps, width, block) for block in blocks]
+    total = sum(part.value for part in parts) + sum(loss.value for loss in losses)
+    every: list[_Apart | BlockLoss] = [*parts, *losses]
+    relative = max(item.relative for item in every)
+    # Between a block and what is beside it, outputs agree up to what a block is proved for.
+    missed = sum(item.missed + item.lost for item in every) + 4 * APART * APART * len(blocks)
+    cells = sum(item.cells for item in every)
+    return Windows(total, missed + total * relative + beside, True, cells, len(blocks))
+
+
+@dataclass(frozen=True)
+class _Apart:
+    """Windows where each end does what is best for it, from a start to an end, and where that cannot be.
+
+    `first` and `last` are the outputs at which the start and the end are passed.
+    """
+
+    value: float
+    missed: float
+    relative: float
+    lost: float
+    cells: int
+    start: float
+    first: float
+    last: float
+    breaks: list[float]
+
+
+def _apart(model: Pieces, eps: float, width: float, start: float, end: float) -> _Apart:
+    edges = pair_edges(model, width, start, end)
+    cells, relative, lost = pair(model, edges, width)
     decay = float(np.exp(-eps * width / 2))
     edge = max(model.spread, 1e-15)
-    total, missed, attained, count = 0.0, 0.0, not _jumps(cells, decay, edge, width).any(), 0
-    order: list[tuple[FloatArray, BoolArray]] = []
+    places = cells.centres - cells.halves
+    breaks = [(place, place) for place in places[1:][_jumps(cells, decay, edge, width)].tolist()]
+    total, missed, count = 0.0, 0.0, 0
+    kept: list[tuple[FloatArray, FloatArray, FloatArray, FloatArray, BoolArray]] = []
     for halving in range(HALVINGS + 1):
         found = _integrated(cells, decay)
+        rises, falls = (
+            np.asarray(least_of(sign * _growth(cells, 2 * eps), np.zeros(len(cells.centres))) >= 0)
+            for sign in (1, -1)
+        )
         enough = ENOUGH * (total + float(found.value.sum())) / len(edges)
-        close = found.value + found.missed <= enough
-        last = halving == HALVINGS or len(found.value) > MOST_CELLS
-        done = (found.sure & (found.missed <= enough)) | close | last
+        close = found.either <= enough
+        final = halving == HALVINGS or len(found.value) > MOST_CELLS
+        clear = found.sure & (~found.is_root | rises | falls) & (found.missed <= enough)
+        done = clear | close | final
         total += float(found.value[done].sum())
-        missed += float(found.missed[done].sum())
+        # Beside a block, the best output is known no better than the place.
+        beside = (cells.centres < start + SAME) | (cells.centres > end - SAME)
+        # Whatever output passes a cell, no more is lost there than both.
+        unseen = done & (close | ~clear | beside)
+        missed += float(found.missed[done].sum()) + float(found.either[unseen].sum())
         ends = (cells.centres < edge) | (cells.centres > 1 - width - edge)
-        rest = np.asarray(found.is_root & done & ~close & ~ends)
-        attained &= bool((least_of(_growth(cells.some(rest), 2 * eps), np.zeros(rest.sum())) >= 0).all())
-        order.append((cells.centres[done & ~close & ~ends], found.is_low[done & ~close & ~ends]))
+        seen = done & found.sure & ~unseen & ~ends & ~(found.is_low & found.is_high)
+        some = cells.some(seen)
+        outputs = _outputs(found, seen, some, eps, width)
+        kept.append((some.centres, some.halves, *outputs, (found.is_root & ~rises)[seen]))
         count += int(done.sum())
         if done.all():
             break
         cells = cells.some(~done).halved()
-    if eps == 0:
-        places, is_low = (np.concatenate(part) for part in zip(*order, strict=True))
-        attained = not bool((np.diff(is_low[np.argsort(places)].astype(int)) > 0).any())
-    error = missed + total * relative + lost + _near_ends(model, eps, width)
-    return Windows(total, error, attained, count)
+    centres, halves, first, last, falling = (np.concatenate(part) for part in zip(*kept, strict=True))
+    order = np.argsort(centres)
+    centres, halves, first, last, falling = (x[order] for x in (centres, halves, first, last, falling))
+    breaks += zip((centres - halves)[falling].tolist(), (centres + halves)[falling].tolist(), strict=True)
+    # Up to rounding; more where the window never stops on one side.
+    back = np.flatnonzero(first[1:] < last[:-1] - (APART / eps if eps else 0.0))
+    breaks += zip((centres + halves)[back].tolist(), (centres - halves)[back + 1].tolist(), strict=True)
+    outer = (float(first[0]), float(last[-1])) if len(first) else (np.nan, np.nan)
+    return _Apart(total, missed, relative, lost, count, start, *outer, _merged(breaks))
 
 
-@dataclass(frozen=True)
-class _Pair:
-    """π(x) and π(x + 2r) on cells, as polynomials [cell, power]."""
-
-    centres: FloatArray
-    halves: FloatArray
-    low: FloatArray
-    high: FloatArray
-
-    def some(self, chosen: BoolArray) -> _Pair:
-        """Some of the cells."""
-        return _Pair(self.centres[chosen], self.halves[chosen], self.low[chosen], self.high[chosen])
-
-    def halved(self) -> _Pair:
-        """Both halves of every cell."""
-        half = np.full(len(self.centres), 0.5)
-        parts = [
-            _Pair(
-                self.centres + side * self.halves / 2,
-                self.halves / 2,
-                moved(self.low, side * half, half),
-                moved(self.high, side * half, half),
-            )
-            for side in (-1, 1)
-        ]
-        return _Pair(*(np.concatenate([getattr(part, name) for part in parts]) for name in _FIELDS))
+def _outputs(
+    found: _Least, seen: BoolArray, cells: Pair, eps: float, width: float
+) -> tuple[FloatArray, FloatArray]:
+    """Y at both ends of some cells, ±∞ where a window always or never passes them."""
+    sides = turning(cells, eps, width) if eps else (np.zeros(seen.sum()), np.zeros(seen.sum()))
+    low, high = found.is_low[seen], found.is_high[seen]
+    first, last = (np.where(low, -np.inf, np.where(high, np.inf, side)) for side in sides)
+    return np.asarray(first), np.asarray(last)
 
 
-_FIELDS = ("centres", "halves", "low", "high")
+def _merged(breaks: list[tuple[float, float]]) -> list[float]:
+    """The middle of each run of breaks that touch."""
+    runs: list[tuple[float, float]] = []
+    for a, b in sorted(breaks):
+        if runs and a <= runs[-1][1] + 1e-14:
+            runs[-1] = (runs[-1][0], max(b, runs[-1][1]))
+        else:
+            runs.append((a, b))
+    return [(a + b) / 2 for a, b in runs]
+
+
+def _in_order(parts: list[_Apart], blocks: list[Block], eps: float) -> bool:
+    """Whether outputs do not decrease from part to part, up to what a block is proved for."""
+    items = [(part.start, 1, part.first, part.last) for part in parts]
+    items += [(block.start, 0, block.output, block.output) for block in blocks]
+    items = sorted(item for item in items if not np.isnan(item[2]))
+    slack = APART / eps if eps else 0.0
+    return all(other[2] >= one[3] - slack for one, other in pairwise(items))
 
 
 @dataclass(frozen=True)
@@ -123,31 +191,14 @@ class _Least:
 
     value: FloatArray
     missed: FloatArray
+    either: FloatArray
     is_low: BoolArray
+    is_high: BoolArray
     is_root: BoolArray
     sure: BoolArray
 
 
-def _pair(model: Pieces, edges: FloatArray, width: float) -> tuple[_Pair, float, float]:
-    """The cells, the factor by which densities may be off, and the mass that may be anywhere."""
-    centres, halves, _ = centred(edges)
-    (low, missed), (high, more) = restricted(model, edges), restricted(model, edges + width)
-    share, lost = 0.0, 0.0
-    for rows, error in ((low, missed), (high, more)):
-        # Cells of x + 2r end where floats are coarser: a unit of place there. Halving costs some units.
-        sizes = np.abs(rows)
-        whole = (
-            error + 2 * UNIT / halves * (sizes @ np.arange(rows.shape[1])) + 4000 * UNIT * sizes.sum(axis=1)
-        )
-        least = least_of(rows, whole / FACTOR)
-        ratio = np.divide(whole, least, out=np.full_like(least, np.inf), where=least > 0)
-        small = ratio <= FACTOR
-        share = max(share, float(ratio[small].max(initial=0.0)))
-        lost += float((whole * 2 * halves)[~small].sum())
-    return _Pair(centres, halves, low, high), share, lost
-
-
-def _integrated(cells: _Pair, decay: float) -> _Least:
+def _integrated(cells: Pair, decay: float) -> _Least:
     low, high, square = cells.low, cells.high, decay * decay
     zero = np.zeros(len(low))
     moves, stays = high * square - low, low * square - high
@@ -163,8 +214,10 @@ def _integrated(cells: _Pair, decay: float) -> _Least:
     most = np.minimum(np.minimum(*masses), decay * np.sqrt(masses[0] * masses[1]))
     value = np.where(is_low, masses[0], np.where(is_high, masses[1], np.where(is_root, root, most / 2)))
     error = np.where(is_low | is_high, 0.0, np.where(is_root, np.minimum(missed, most), most / 2))
-    sure = is_low | is_high | is_root | (most == 0)
-    return _Least(np.where(most == 0, 0.0, value), np.where(most == 0, 0.0, error), is_low, is_root, sure)
+    sure = is_low | is_high | is_root
+    nothing = most == 0
+    value, error = np.where(nothing, 0.0, value), np.where(nothing, 0.0, error)
+    return _Least(value, error, masses[0] + masses[1], is_low, is_high, is_root, sure)
 
 
 def _root_missed(low: FloatArray, high: FloatArray) -> FloatArray:
@@ -192,7 +245,7 @@ def _near_ends(model: Pieces, eps: float, width: float) -> float:
     return slivers + 2 * eps * model.spread * model.ends
 
 
-def _growth(cells: _Pair, limit: float) -> FloatArray:
+def _growth(cells: Pair, limit: float) -> FloatArray:
     """2ε·half·π·π₊ - (π₊'·π - π'·π₊), a polynomial in t: not negative where Y increases."""
     low, high = cells.low, cells.high
     size = low.shape[1]
@@ -206,7 +259,7 @@ def _growth(cells: _Pair, limit: float) -> FloatArray:
     return found
 
 
-def _jumps(cells: _Pair, decay: float, edge: float, width: float) -> BoolArray:
+def _jumps(cells: Pair, decay: float, edge: float, width: float) -> BoolArray:
     """Between which cells ln π(x+2r)/π(x) jumps up, and is not beyond its limits there."""
     ends, square = np.array([-1.0, 1.0]), decay * decay
     low, high = evaluated(cells.low, ends), evaluated(cells.high, ends)
