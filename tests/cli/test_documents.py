@@ -419,6 +419,23 @@ def test_what_clusters_show_is_never_called_safe(tiny: Path, monkeypatch: Any) -
     assert about_documents("limits", shown).facts["bits"] >= 1.0
 
 
+def test_names_and_references_that_are_no_usual_text(tiny: Path) -> None:
+    text = tiny.read_text(encoding="utf-8")
+    tiny.with_name("posts.jsonl").write_text('{"said": "seaa", "who": "\\ud800"}\n\n', encoding="utf-8")
+    path = tiny.with_name("posts.toml")
+    told = text.replace(
+        '"texts/*/*.txt"\nperson = "folder"', '"posts.jsonl"\ncolumn = "said"\nperson = "who"'
+    )
+    path.write_text(told, encoding="utf-8")
+    assert sv.release.run(path).documents == 1
+    path.write_text(told.replace('"two.txt"]', '"short.txt"]'), encoding="utf-8")
+    tiny.with_name("short.txt").write_text("seaa", encoding="utf-8")
+    scenario = text_scenario(path)
+    assert scenario is not None
+    for question in ("explain", "breach"):
+        assert about_documents(question, scenario).sentence.startswith("No bound in nats")
+
+
 def test_documents_come_out_in_no_order(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "v.txt").write_text("".join(f"{chr(97 + i) * 2} {100 * i}\n" for i in range(26)))

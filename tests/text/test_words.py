@@ -78,3 +78,9 @@ def test_what_is_no_bag() -> None:
         tokens(7)  # type: ignore[arg-type]
     with pytest.raises(TextError, match="stop_words is 'the'"):
         tokens("the sea", stop_words="the")
+
+
+def test_an_accent_is_part_of_its_letter_however_it_is_written() -> None:
+    assert (
+        tokens("caf\u00e9 re\u0301sume\u0301") == tokens("cafe\u0301 r\u00e9sum\u00e9") == ["café", "résumé"]
+    )

@@ -109,6 +109,10 @@ def _reference_nats(scenario: TextScenario) -> tuple[float, int]:
     return audit.word_nats, SMALLEST_GUESS
 
 
+def _said(nats: float) -> str:
+    return "No bound in nats" if math.isinf(nats) else f"{nats:.4g} nats"
+
+
 def _proof(scenario: TextScenario, nats: float, releases: int = 1) -> tuple[Proof | None, str]:
     """The promise between the references with its plans, or why there is none."""
     if not scenario.references or len(scenario.references) < SMALLEST_GUESS:
@@ -144,7 +148,7 @@ def _explain(
     return DocumentsAnswer(
         "explain",
         scenario.title,
-        f"{nats:.4g} nats between {about}{times}: a guess among {candidates} rises from "
+        f"{_said(nats)} between {about}{times}: a guess among {candidates} rises from "
         f"{in_percent(1 / candidates)} to {in_percent(after)} at most; {verdict(nats)}.",
         {
             "nats": nats,
@@ -262,11 +266,11 @@ def _breach(scenario: TextScenario, observations: Sequence[int] | None = None) -
     return DocumentsAnswer(
         "breach",
         scenario.title,
-        f"{nats:.4g} nats for each release of one document, and they add up: the bound on a guess among "
+        f"{_said(nats)} for each release of one document, and they add up: the bound on a guess among "
         f"{candidates} reaches 90 % {said}.",
         {"nats": nats, "guesses": guesses, "until": until, "candidates": candidates},
         tuple(
-            f"{k} release(s): {k * nats:.4g} nats, a guess of {in_percent(p)} at most"
+            f"{k} release(s): {_said(k * nats)}, a guess of {in_percent(p)} at most"
             for k, p in list(guesses.items())[:20]
         ),
         until is None,

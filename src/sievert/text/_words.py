@@ -8,6 +8,7 @@ two documents that differ in it could be told apart for certain (Fernandes, Sec 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Container, Hashable, Iterator, Mapping
 from typing import Any
@@ -58,8 +59,8 @@ def tokens(text: str, *, stop_words: Container[str] = STOP_WORDS, shortest: int 
 
     Notes
     -----
-    A word is a run of letters of any alphabet; of one with an apostrophe what stands before it is kept,
-    unless the whole is a stop word.
+    A word is a run of letters of any alphabet, with accents as Unicode composes them (NFC); of one with
+    an apostrophe what stands before it is kept, unless the whole is a stop word.
 
     Cost: one pass over the text.
 
@@ -74,7 +75,7 @@ def tokens(text: str, *, stop_words: Container[str] = STOP_WORDS, shortest: int 
         raise TextError(f"text is {brief(text)}; give a text")
     least = whole("shortest", shortest, TextError)
     stops = stop_words if isinstance(stop_words, frozenset | set) else _stops(stop_words)
-    found = LETTERS.findall(text.replace("’", "'").lower())
+    found = LETTERS.findall(unicodedata.normalize("NFC", text).replace("’", "'").lower())
     cut = (word.partition("'")[0] for word in found if word not in stops)
     return [word for word in cut if len(word) >= least and word not in stops]
 
