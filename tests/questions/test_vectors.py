@@ -195,7 +195,7 @@ def test_the_command_line(folder: Path) -> None:
         assert answer.exit_code == 0, answer.output
     codes = str(folder / "users-codes.csv")
     answer = run(
-        app, ["match", codes, "--neighbours", "2", "--output", str(folder / "near.csv"), "--seed", "1"]
+        app, ["match", codes, "--neighbours", "2", "--output", str(folder / "near.csv"), "--device", "cpu"]
     )
     assert answer.exit_code == 0 and "2 nearest of 60 users" in answer.output
     assert len((folder / "near.csv").read_text().splitlines()) == 121

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 import sievert as sv
 from sievert.errors import VectorError
+from sievert.proofs import CodesProof
 from sievert.vectors import (
     CXDP,
     PXDP,
@@ -201,29 +203,37 @@ def test_more_values() -> None:
     assert account.delta(1) == pytest.approx(0.0349165690, abs=5e-11)
 
 
-@pytest.mark.parametrize("values", [2, 3])
-@pytest.mark.parametrize("bits", [1, 2, 3])
+@pytest.mark.parametrize(("bits", "values"), [(1, 2), (2, 2), (3, 2), (6, 2), (1, 3), (3, 3), (4, 3)])
 def test_brute_force(bits: int, values: int) -> None:
     """All patterns of differing coordinates, all outputs: the joint law of hash and output."""
     distance, eps = 0.3, 0.8
     total = math.exp(eps) + values - 1
-    delta: dict[float, float] = dict.fromkeys((0.0, 0.5, 0.8, 1.6, 2.0), 0.0)
-    tail = dict(delta)
-    for pattern in itertools.product((0, 1), repeat=bits):
-        weight = math.prod(distance if p else 1 - distance for p in pattern)
-        for output in itertools.product(range(values), repeat=bits):
-            # The first user has all zeros; the second a 1 wherever the pattern says so.
-            first = math.prod((math.exp(eps) if y == 0 else 1) / total for y in output)
-            second = math.prod(
-                (math.exp(eps) if y == p else 1) / total for y, p in zip(output, pattern, strict=True)
-            )
-            for xi in delta:
-                delta[xi] += weight * max(0.0, first - math.exp(xi) * second)
-                tail[xi] += weight * first * (math.log(first / second) > xi + 1e-12)
+    patterns = np.array(list(itertools.product((0, 1), repeat=bits)))[:, None, :]
+    outputs = np.array(list(itertools.product(range(values), repeat=bits)))[None, :, :]
+    weight = np.where(patterns == 1, distance, 1 - distance).prod(axis=2)
+    # The first user has all zeros; the second a 1 wherever the pattern says so.
+    first = (np.where(outputs == 0, math.exp(eps), 1) / total).prod(axis=2)
+    second = (np.where(outputs == patterns, math.exp(eps), 1) / total).prod(axis=2)
     account = accountant(bits, distance, eps, values=values)
-    for xi, expected in delta.items():
-        assert account.delta(xi) == pytest.approx(expected, abs=1e-14)
-        assert account.tail(xi) == pytest.approx(tail[xi], abs=1e-14)
+    for xi in (0.0, 0.5, 0.8, 1.6, 2.0):
+        delta = float((weight * np.maximum(0.0, first - math.exp(xi) * second)).sum())
+        tail = float((weight * first * (np.log(first / second) > xi + 1e-12)).sum())
+        assert account.delta(xi) == pytest.approx(delta, abs=1e-14)
+        assert account.tail(xi) == pytest.approx(tail, abs=1e-14)
+
+
+@pytest.mark.parametrize(("bits", "values", "releases"), [(6, 2, 1), (3, 2, 2), (3, 4, 1), (40, 2, 1)])
+def test_a_proof_shares_nothing_with_the_account(bits: int, values: int, releases: int) -> None:
+    """One coordinate after another in whole numbers, against balls and a recurrence."""
+    account = accountant(bits, 0.3, 0.8, values=values).compose(releases, "same")
+    for delta in (Fraction(1, 100), Fraction(1, 10**12)):
+        parts = bits, Fraction(3, 10), Fraction(4, 5), values, releases
+        proof = CodesProof.of(*parts, Fraction(account.xi(delta)), delta)
+        assert proof.verify() and proof.delta == delta
+        assert float(proof.xi) == pytest.approx(account.xi(delta), rel=1e-14)
+        assert float(proof.guess) == pytest.approx((1 + account.delta(0.0)) / 2, rel=1e-14)
+        assert not replace(proof, xi=proof.xi * Fraction(999, 1000)).verify()
+        assert not replace(proof, delta=delta * Fraction(999999, 10**6)).verify()
 
 
 @settings(max_examples=15)

@@ -44,6 +44,13 @@ def test_neighbours_are_the_nearest(form: str, bits: int, values: int) -> None:
     assert all(len(set(row)) == 7 for row in found.indices.tolist())
     again = neighbours(codes, 7, rng=1)
     assert (again.indices == found.indices).all()
+    if values > 2:
+        with pytest.raises(VectorError, match="device is for codes of bits"):
+            neighbours(codes, 7, device="cpu")
+        return
+    there = neighbours(codes, 7, rng=1, device="cpu")
+    assert (there.distances == found.distances).all()
+    assert (np.take_along_axis(all_distances, there.indices, 1) == there.distances).all()
 
 
 def test_neighbours_of_others(form: str) -> None:
@@ -73,9 +80,11 @@ def test_ties_of_a_full_reservoir(form: str) -> None:
     """All codes equal: every other row as often as any, whatever its place."""
     runs = 4000 if form == "compiled" else 600
     codes, queries = Codes.of(np.zeros((30, 5), dtype=int)), Codes.of(np.zeros((runs, 5), dtype=int))
-    counts = np.bincount(neighbours(codes, 3, queries=queries, rng=4).indices.ravel(), minlength=30)
     expected = 3 * runs / 30
-    assert ((counts - expected) ** 2 / expected).sum() < chi2.isf(1e-5, 29)
+    for device in (None, "cpu"):
+        found = neighbours(codes, 3, queries=queries, rng=4, device=device)
+        counts = np.bincount(found.indices.ravel(), minlength=30)
+        assert ((counts - expected) ** 2 / expected).sum() < chi2.isf(1e-5, 29)
 
 
 def test_balls_by_transform() -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sievert.cli._present import AsJson, Asked, Force, present, progress_bar, whole_option
+from sievert.cli._present import AsJson, Asked, Device, Force, present, progress_bar, whole_option
 
 __all__ = ["match"]
 
@@ -17,6 +17,7 @@ def match(
     neighbours: Annotated[int, whole_option("How many neighbours of every user.")] = 10,
     output: Annotated[Path | None, typer.Option(help="Write all neighbours to this CSV file.")] = None,
     seed: Annotated[int | None, whole_option("Of the random choice among ties.")] = None,
+    device: Device = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -34,7 +35,7 @@ def match(
     asked = Asked(given.files, force)
     asked.claim("--output", output)
     with progress_bar():
-        found = run(given.users, given.codes, neighbours, given.eps, seed)
+        found = run(given.users, given.codes, neighbours, given.eps, seed, device)
     notes = []
     if output is not None:
         asked.write_bytes(output, table_bytes(output, *table(found)))

@@ -27,6 +27,7 @@ from sievert.channels import (
     CyclicChannel,
     DeterministicChannel,
     PartitionChannel,
+    ProductChannel,
     ResponseChannel,
     SparseChannel,
 )
@@ -94,6 +95,22 @@ _by_matrix = column_values.dispatch(Channel)
 
 def _is_small(channel: Channel) -> bool:
     return channel.shape[0] * channel.shape[1] <= BLOCK_ENTRIES
+
+
+@column_values.register
+def _of_records(channel: ProductChannel, adversary: Adversary, prior: object) -> ColumnValues:
+    """One try at all records: max_x π_x·ΠC_i[x_i, y_i] is taken one record at a time, without the matrix."""
+    largest = math.prod(max(part.shape) ** count for part, count in channel.factors)
+    if not isinstance(adversary, Identity) or _is_small(channel) or largest > BLOCK_ENTRIES:
+        return _by_matrix(channel, adversary, prior)
+    best = mass = as_prior(prior, channel).astype(np.float64)[None, :]
+    for part in channel.channels():
+        chances = np.asarray(part.matrix, dtype=np.float64)
+        seen = best.shape[0]
+        best = (best.reshape(seen, len(chances), 1, -1) * chances[:, :, None]).max(axis=1)
+        mass = np.einsum("axb,xy->ayb", mass.reshape(seen, len(chances), -1), chances)
+        best, mass = (found.reshape(seen * chances.shape[1], -1) for found in (best, mass))
+    return ColumnValues(best[:, 0], mass[:, 0])
 
 
 @column_values.register

@@ -36,9 +36,16 @@ class Match(Result):
         return f"The {k} nearest of {len(self.users):,} users by {self.bits} noisy bits{spread}."
 
 
-def match(users: list[str], codes: Codes, k: int, eps: float | None = None, seed: int | None = None) -> Match:
+def match(
+    users: list[str],
+    codes: Codes,
+    k: int,
+    eps: float | None = None,
+    seed: int | None = None,
+    device: str | None = None,
+) -> Match:
     """The k nearest of every user; with ε a bit, what the distance is."""
-    found = neighbours(codes, k, rng=seed)
+    found = neighbours(codes, k, rng=seed, device=device)
     distance = deviation = None
     if eps is not None and codes.identity is not None and codes.identity.kind == "hyperplane":
         by_count = [estimate_distance(count, codes.bits, eps) for count in range(codes.bits + 1)]

@@ -46,8 +46,10 @@ def laplace_channel(x: Any, hashing: HyperplaneLSH, eps: float) -> Channel:
 
     Notes
     -----
-    Orthogonal planes: an integral over the radius, accurate to about 1e-12. Other planes: 4,096 quasi-random
-    points, accurate to about 1e-4; rows sum to 1 by construction.
+    Nothing here is proved; errors were measured on five channels of 3 to 200 coordinates and 3 to 6 planes,
+    ε from 0.3 to 100. Orthogonal planes: an integral over the radius, within 4e-16 of one with 700 nodes;
+    products of planes below 1e-5 are taken to be 0. Other planes: 4,096 quasi-random points, entries within
+    3e-5 of those by 131,072. Rows sum to 1 by construction.
     Cost: O(vectors·2^bits·160), or that times 4,096/160.
 
     Examples
