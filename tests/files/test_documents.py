@@ -130,8 +130,7 @@ def test_what_a_private_pattern_matches_is_never_public(tmp_path: Path, public: 
 
 def test_the_name_of_the_folder_is_no_pattern(tmp_path: Path) -> None:
     (folder := tmp_path / "letters [1]").mkdir()
-    scenario = text_scenario(written(folder, a="the lake", b="the sea"))
-    assert scenario is not None
+    scenario = sv.load(written(folder, a="the lake", b="the sea"))
     assert [text.name for text in scenario.texts.read()] == ["a.txt", "b.txt"]
 
 

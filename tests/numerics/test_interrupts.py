@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -42,9 +43,13 @@ class Endless:
     def __init__(self) -> None:
         self.cbSimplexInterrupt, self.cbIpmInterrupt = Event(), Event()
         self.iterations, self.stopped = 0, False
+        self.data_out = SimpleNamespace(simplex_iteration_count=0)
 
     def interrupt(self) -> None:
         self.stopped = True
+
+    def getNumRow(self) -> int:
+        return 1
 
     def run(self) -> None:
         while not self.stopped:

@@ -137,7 +137,7 @@ def test_reasons_follow_the_numbers_and_name_the_right_release() -> None:
     better, worse = (f"{value:.1%}" for value in (average.witness.after, average.witness.before))
     assert f"{better} from one release of B, and {worse} from as many of A" in said
     back = found.backward[0]
-    assert back.holds is None and "no better after 1, 2, 5 releases" in back.method
+    assert back.holds is None and "no better after 1, 2, 5, 10 releases" in back.method
     assert " B" not in back.method and " A" not in back.method
     flipped = sv.compare(second, first)
     assert flipped.backward[0].witness is not None
