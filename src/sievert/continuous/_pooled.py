@@ -75,7 +75,7 @@ class _Covered:
         self.eps, self.width = eps, width
         counts = np.maximum(1, np.ceil(eps * np.diff(edges) / (2 * REACH))).astype(np.int64)
         index = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        steps = np.repeat(np.diff(edges) / counts, counts)
+        steps: FloatArray = np.repeat(np.diff(edges) / counts, counts)
         self.edges = np.unique(np.append(np.repeat(edges[:-1], counts) + index * steps, edges[-1]))
         self.cells, self.relative, self.lost = pair(model, self.edges, width)
         nodes, weights = legendre()
@@ -247,7 +247,7 @@ def _compared(seen: _Covered, output: float, is_end: bool) -> tuple[BoolArray, f
         # Seen from the end, what is won is lost.
         lost, won, mass, signs = won[::-1], lost[::-1], mass[::-1], -signs[::-1]
     gains = np.concatenate([[0.0], np.cumsum(won - lost)])
-    falls = np.append(signs < 0, True)
+    falls: BoolArray = np.append(signs < 0, True)
     # Beside the end nothing may be known; beyond that W falls for a while, and cannot exceed what it was.
     near = int(falls.argmax())
     after = near + int(np.append(~falls[near:-1], True).argmax())
