@@ -39,7 +39,7 @@ HUGE = 10**18
         lambda: sv.secrets.line(2**70),
         lambda: sv.secrets.cycle(HUGE),
         lambda: sv.secrets.complete(2**70),
-        lambda: sv.secrets.threshold(10**5, 10**5),
+        lambda: sv.secrets.threshold(10**5, 10**5).edges,
         lambda: sv.losses.absolute(10**5),
         lambda: sv.losses.bayes_risk(10**6),
         lambda: sv.losses.guessing(10**9).matrix,

@@ -13,7 +13,7 @@ import pytest
 import sievert as sv
 from sievert.cli import main
 from sievert.errors import BudgetError, DataError, FileError, LedgerError, NotAcceptedError, OutputError
-from sievert.files import text_scenario
+from sievert.files import described
 from sievert.questions.documents import (
     about_documents,
     attack_documents,
@@ -409,7 +409,7 @@ def test_what_clusters_show_is_never_called_safe(tiny: Path, monkeypatch: Any) -
         text.replace('word-exponential"\neps = 0.5', 'word-clusters"\nclusters = 2\neps = 0.001'),
         encoding="utf-8",
     )
-    plain, shown = text_scenario(tiny), text_scenario(other)
+    plain, shown = described(tiny), described(other)
     assert plain is not None and shown is not None
     assert not compare_documents(plain, shown).good
     monkeypatch.setattr("sievert.questions.documents.LARGEST_CHANNEL", 0)
@@ -430,7 +430,7 @@ def test_names_and_references_that_are_no_usual_text(tiny: Path) -> None:
     assert sv.release.run(path).documents == 1
     path.write_text(told.replace('"two.txt"]', '"short.txt"]'), encoding="utf-8")
     tiny.with_name("short.txt").write_text("seaa", encoding="utf-8")
-    scenario = text_scenario(path)
+    scenario = described(path)
     assert scenario is not None
     for question in ("explain", "breach"):
         assert about_documents(question, scenario).sentence.startswith("No bound in nats")

@@ -155,7 +155,12 @@ def pictures() -> dict[str, go.Figure]:
     people = sv.vectors.mechanism_frontier(
         sv.vectors.synthetic_ratings(20, 10, rng=1), sv.vectors.HyperplaneLSH(10, 5, seed=7), [2.0], k=2
     )
+    small = sv.text.Embedding(["sea", "lake", "car", "road"], [[0, 0], [0, 1], [5, 0], [5, 1]])
+    letters = sv.text.Corpus({"ann": "sea lake", "bob": "car road"}, {"ann": "sea", "bob": "car"})
     return {
+        "attack_success": sv.plots.attack_success(
+            sv.text.attack(letters, small, [2.0], draws=1, linear=False, rng=1)
+        ),
         "belief_shift": sv.plots.belief_shift(["a", "b"], [0.5, 0.5], [0.9, 0.1]),
         "beliefs": sv.plots.beliefs(warner),
         "breach_curve": sv.plots.breach_curve(
@@ -177,6 +182,7 @@ def pictures() -> dict[str, go.Figure]:
         "noise_map": sv.plots.noise_map([-1, 0, 1], [0], [[0.2, 0.6, 0.2]]),
         "place_densities": sv.plots.place_densities(region, {"noisy": [1] * len(region)}),
         "policy_graph": policy_graph(sv.graphs.cycle(4)),
+        "noise_contours": sv.plots.noise_contours(),
         "released_numbers": sv.plots.released_numbers(["a"], [3], [(1, 5)]),
         "simplex_surface": simplex_surface(np.ones(1), np.full((1, 3), 1 / 3), "bits"),
         "success_curve": sv.plots.success_curve(curve, 0.2),
@@ -190,6 +196,7 @@ def test_every_axis_that_is_seen_has_a_name() -> None:
     drawn = pictures()
     functions = {name for name in sv.plots.__all__ if callable(getattr(sv.plots, name))}
     assert set(drawn) == functions - {
+        "document_flow",
         "long_run",
         "places_before_after",
         "private_posteriors",

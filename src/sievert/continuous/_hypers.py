@@ -79,6 +79,7 @@ def hyper_distance(
 
     Examples
     --------
+    >>> from sievert.continuous import grid_geometric, truncated_laplace, witness
     >>> geometric, smooth = grid_geometric(2, 1), truncated_laplace(1).pixelated(16, 2)
     >>> print(hyper_distance(geometric, smooth, move_by=witness(2, 16, 1)))
     the hypers are 0.013524228 apart; the refining move costs 0.018166964

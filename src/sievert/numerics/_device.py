@@ -139,10 +139,10 @@ def on_device(name: str | None) -> Iterator[Device]:
 def _named(name: object) -> Device:
     if name is None:
         return _asked.get()
-    if name == "cpu":
-        return CPU
     if not isinstance(name, str):
         raise MechanismError(f'device is {brief(name)}; write "cpu", "cuda", "cuda:1" or "mps"')
+    if name == "cpu":
+        return CPU
     try:
         import torch
     except ImportError:

@@ -107,7 +107,7 @@ def _points(given: Any) -> tuple[FloatArray, list[Any]]:
         return given.vectors, list(given.words)
     try:
         points = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         raise TextError(
             "embedding_or_points must be an Embedding, or a row of coordinates for each word"
         ) from None

@@ -508,7 +508,8 @@ def realised_xi(hashing: LocalityHash, x: Any, y: Any, eps: float) -> FloatArray
     """
     level = non_negative("eps", eps, VectorError)
     instance("hashing", hashing, LocalityHash, "a hash such as HyperplaneLSH", VectorError)
-    return np.asarray(level * hashing.codes(x).distances(hashing.codes(y)))
+    with np.errstate(over="ignore"):
+        return np.asarray(level * hashing.codes(x).distances(hashing.codes(y)))
 
 
 def delta_for_population(users: int, expected: float = 1.0) -> float:

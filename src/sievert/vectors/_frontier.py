@@ -121,6 +121,7 @@ def mechanism_frontier(
     instance("hashing", hashing, HyperplaneLSH, "a HyperplaneLSH", VectorError)
     rows = read_rows("x", x, hashing.dimension)
     require_size(rows.shape[0], LARGEST, "the people", "take fewer")
+    positive("distance", distance, VectorError)
     levels = [positive("xi", value, VectorError) for value in taken("xi", xi, VectorError, "promises")]
     generator = generator_of(rng)
     truth = true_neighbours(rows, k)
