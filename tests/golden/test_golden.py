@@ -242,3 +242,11 @@ def _difference(said: str, recorded: str) -> str:
     pairs = itertools.zip_longest(said.splitlines(), recorded.splitlines(), fillvalue="(no line)")
     lines = [f"- {b}\n+ {a}" for a, b in pairs if not _same(a, b)]
     return "\n".join(["SIEVERT_GOLDEN=write records anew", *lines[:20]])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_example_that_releases_does(name: str) -> None:
+    file = Path("examples") / f"{name}.toml"
+    if "[release]" in file.read_text(encoding="utf-8"):
+        said = (RECORDED / name / "release.txt").read_text(encoding="utf-8")
+        assert said.split("exit code ")[1][0] == "0", said[:500]
