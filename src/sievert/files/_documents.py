@@ -6,8 +6,6 @@ distance of their words under the embedding.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +13,6 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from sievert.errors import FileError, SievertError
 from sievert.files._document import DIALECT, plain_schema
 from sievert.files._paths import OutputPath, OwnPath, files_read
 from sievert.files._scenario import Described
@@ -168,17 +165,6 @@ class TextScenario(Described):
     document: TextDocument
     folder: Path
     source: str
-
-    @contextmanager
-    def at(self, table: str) -> Iterator[None]:
-        """Say which file and table an error came from."""
-        try:
-            yield
-        except SievertError as problem:
-            text = problem.in_file()
-            if text.startswith(self.source):
-                raise
-            raise FileError(f"{self.source}, {table}: {text}") from None
 
     @cached_property
     def embedding(self) -> Embedding:

@@ -77,6 +77,17 @@ class Described:
         """The file's text, as it names the same files from another folder."""
         return dumps(moved(self.document.model_dump(exclude_unset=True), self.folder, folder))
 
+    @contextmanager
+    def at(self, table: str) -> Iterator[None]:
+        """Say which file and table an error came from."""
+        try:
+            yield
+        except SievertError as problem:
+            text = problem.in_file()
+            if text.startswith(self.source):
+                raise
+            raise FileError(f"{self.source}, {table}: {text}") from None
+
 
 @dataclass(frozen=True, repr=False)
 class Scenario(Described):

@@ -6,8 +6,6 @@ distance.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +13,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from sievert.errors import FileError, SievertError
+from sievert.errors import FileError
 from sievert.files._document import DIALECT, plain_schema
 from sievert.files._paths import OutputPath, OwnPath, files_read
 from sievert.files._scenario import Described
@@ -120,17 +118,6 @@ class VectorScenario(Described):
     document: VectorDocument
     folder: Path
     source: str
-
-    @contextmanager
-    def at(self, table: str) -> Iterator[None]:
-        """Say which file and table an error came from."""
-        try:
-            yield
-        except SievertError as problem:
-            text = problem.in_file()
-            if text.startswith(self.source):
-                raise
-            raise FileError(f"{self.source}, {table}: {text}") from None
 
     @cached_property
     def item_names(self) -> tuple[str, ...] | None:

@@ -17,21 +17,11 @@ from sievert.spaces import Labels
 __all__ = ["Nearness", "Windows"]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Windows(Adversary):
-    """Guess a point of a line within a radius of the secret.
-
-    Attributes
-    ----------
-    secrets : the points, which are also the guesses
-    positions : where they lie
-    radius : how far from the secret a guess may be
-    """
+class _OnLine(Adversary):
+    """Guesses are the secrets, points of a line; a gain is a share of 1."""
 
     secrets: Labels
     positions: FloatArray
-    radius: float
-    name: str
     names_actions: ClassVar[bool] = True
 
     def bounds(self) -> tuple[float, float]:
@@ -46,6 +36,23 @@ class Windows(Adversary):
     def order(self) -> IntArray:
         """The secrets from left to right."""
         return np.argsort(self.positions, kind="stable")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Windows(_OnLine):
+    """Guess a point of a line within a radius of the secret.
+
+    Attributes
+    ----------
+    secrets : the points, which are also the guesses
+    positions : where they lie
+    radius : how far from the secret a guess may be
+    """
+
+    secrets: Labels
+    positions: FloatArray
+    radius: float
+    name: str
 
     @cached_property
     def ends(self) -> tuple[IntArray, IntArray]:
@@ -110,7 +117,7 @@ def _reached(places: FloatArray, radius: float) -> IntArray:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Nearness(Adversary):
+class Nearness(_OnLine):
     """Guess a point of a line near the secret: 1 less the distance, as a share of the largest.
 
     Attributes
@@ -122,20 +129,6 @@ class Nearness(Adversary):
     secrets: Labels
     positions: FloatArray
     name: str
-    names_actions: ClassVar[bool] = True
-
-    def bounds(self) -> tuple[float, float]:
-        return 0.0, 1.0
-
-    @property
-    def actions(self) -> Labels:
-        """The guesses."""
-        return self.secrets
-
-    @cached_property
-    def order(self) -> IntArray:
-        """The secrets from left to right."""
-        return np.argsort(self.positions, kind="stable")
 
     @property
     def diameter(self) -> float:

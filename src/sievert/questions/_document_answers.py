@@ -7,8 +7,8 @@ and its nearest. Where there are references, the answer carries the plans that p
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,9 +20,9 @@ from sievert.files import TextScenario
 from sievert.measures import losses
 from sievert.numerics import exp_or_infinity, in_percent, positive, probability, whole
 from sievert.proofs import Proof
+from sievert.questions._answer import Answer
 from sievert.questions._document_attack import equal_success
 from sievert.questions._document_audit import SEED, TRIED, audit_documents, guess_at
-from sievert.results import Result
 from sievert.text import (
     MEANINGFUL,
     Embedding,
@@ -46,46 +46,15 @@ NO_REFERENCES = "there are no references in the file, between which something co
 
 
 @dataclass(frozen=True)
-class DocumentsAnswer(Result):
+class DocumentsAnswer(Answer):
     """The answer to one question about documents.
 
     Attributes
     ----------
-    question : the command
-    sentence : the answer
-    facts : its numbers, by name
-    lines : what else to know
-    good : whether the answer is a yes
-    curve : (level, value) pairs to draw, along `axis`
-    certificate : its proof, where there is one; otherwise `unproved` says why not
-    told : the options that it was asked with, beside the file
     private : whether it was computed from private documents
-    chosen : of a design, the file with the mechanism that moves words least
     """
 
-    question: str
-    title: str
-    sentence: str
-    facts: dict[str, Any]
-    lines: tuple[str, ...] = ()
-    good: bool = True
-    curve: tuple[tuple[float, float], ...] = ()
-    axis: str = ""
-    certificate: Proof | None = field(default=None, repr=False)
-    unproved: str = "this answer has no certificate"
-    told: Mapping[str, Any] = field(default_factory=dict)
     private: bool = False
-    chosen: TextScenario | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """As plain data; the certificate is saved by itself."""
-        found = super().to_dict()
-        for name in ("certificate", "unproved", "told", "chosen"):
-            found.pop(name)
-        return found
-
-    def __str__(self) -> str:
-        return self.sentence
 
 
 def about_documents(question: str, scenario: TextScenario, **given: Any) -> DocumentsAnswer:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -12,8 +12,8 @@ from sievert.errors import FileError
 from sievert.files import VectorScenario
 from sievert.numerics import in_percent, positive, read_eps, whole
 from sievert.proofs import CodesProof, Proof
+from sievert.questions._answer import Answer
 from sievert.questions._vector_audit import DISTANCES, guess_between
-from sievert.results import Result
 from sievert.vectors import (
     MOST_CHANNEL_BITS,
     Accountant,
@@ -32,44 +32,8 @@ SURE = 0.9
 
 
 @dataclass(frozen=True)
-class VectorsAnswer(Result):
-    """The answer to one question about users' vectors.
-
-    Attributes
-    ----------
-    question : the command
-    sentence : the answer
-    facts : its numbers, by name
-    lines : what else to know
-    good : whether the answer is a yes
-    curve : (level, value) pairs to draw, along `axis`
-    certificate : its proof, where there is one; otherwise `unproved` says why not
-    told : the options that it was asked with, beside the file
-    chosen : of a design, the file as it was chosen
-    """
-
-    question: str
-    title: str
-    sentence: str
-    facts: dict[str, Any]
-    lines: tuple[str, ...] = ()
-    good: bool = True
-    curve: tuple[tuple[float, float], ...] = ()
-    axis: str = ""
-    certificate: Proof | None = field(default=None, repr=False)
-    unproved: str = "this answer has no certificate"
-    told: Mapping[str, Any] = field(default_factory=dict)
-    chosen: VectorScenario | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """As plain data; the certificate is saved by itself, and the file is written."""
-        found = super().to_dict()
-        for name in ("certificate", "unproved", "told", "chosen"):
-            found.pop(name)
-        return found
-
-    def __str__(self) -> str:
-        return self.sentence
+class VectorsAnswer(Answer):
+    """The answer to one question about users' vectors."""
 
 
 def about_vectors(question: str, scenario: VectorScenario, **given: Any) -> VectorsAnswer:

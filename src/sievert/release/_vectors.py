@@ -258,8 +258,7 @@ def run_vectors(
 
 
 def _checked(plan: _Plan) -> tuple[UserVectors, str]:
-    """Read every vector before anything is charged, and hash them: what cannot be released is refused "
-    "here."""
+    """Read every vector before anything is charged, and hash them: what is refused is refused here."""
     found = plan.scenario.vectors()
     if len(set(found.users)) < len(found.users):
         raise DataError(f"{plan.scenario.document.vectors.input}: somebody has two vectors; leave one a user")
@@ -376,8 +375,7 @@ def _result(
 
 @dataclass(frozen=True)
 class ReleasedCodes:
-    """Codes as they were released: users, codes with the identity of their hash, and ε a bit where it is "
-    "one."""
+    """Codes as they were released: users, codes with the identity of their hash, ε a bit if it is one."""
 
     users: list[str]
     codes: Codes
