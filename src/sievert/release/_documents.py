@@ -22,12 +22,12 @@ import numpy as np
 
 from sievert.arrays import IntArray
 from sievert.errors import DataError, FileError, NotAcceptedError
-from sievert.files import TextRelease, TextScenario, contents
+from sievert.files import TextRelease, TextScenario
 from sievert.ledger import WAIT_SECONDS, Budget, Ledger, Relation, Reservation, check_name, file_hash
 from sievert.numerics import in_percent, number, on_device, read_eps
 from sievert.questions.documents import DocumentsAudit, audit_documents
 from sievert.release._local import OUTPUT, SealedBits, State
-from sievert.release._plan import budget_path, ledger_key
+from sievert.release._plan import DescribedPlan
 from sievert.release._running import charged, interrupted, make_folder
 from sievert.results import Result
 from sievert.tables import TableWriter, Text, is_inside, require_writable, table_writer
@@ -116,7 +116,7 @@ class DocumentsRelease(Result):
 
 
 @dataclass(frozen=True)
-class _Plan:
+class _Plan(DescribedPlan):
     scenario: TextScenario
     output: Path
     seed: int | None
@@ -126,10 +126,6 @@ class _Plan:
         found = self.scenario.document.release
         assert found is not None
         return found
-
-    @property
-    def sidecar(self) -> Path:
-        return self.output.with_name(self.output.name + ".json")
 
     @property
     def cost(self) -> Fraction:
@@ -143,22 +139,6 @@ class _Plan:
     @property
     def relation(self) -> Relation:
         return Relation("documents", "two documents of one person, by the distance of their words", self.unit)
-
-    @property
-    def budget_file(self) -> Path:
-        return budget_path(self.scenario, str(self.rules.ledger))
-
-    @property
-    def folder(self) -> Path:
-        return self.budget_file.with_suffix(".ledger")
-
-    def key(self) -> bytes | None:
-        return ledger_key(self.scenario, self.rules.ledger_key)
-
-    @property
-    def digest(self) -> str:
-        parts = [self.scenario.to_toml(), *contents(self.scenario.document, self.scenario.folder)]
-        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
 def _planned(scenario: TextScenario, output: str | Path | None, insecure_rng: int | None) -> _Plan:

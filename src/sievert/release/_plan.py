@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from sievert.channels import Channel, PlanarNoise, TableNoise
 from sievert.errors import DataError, FileError, LedgerError, SievertError, TooLargeError
@@ -345,6 +346,35 @@ def _central(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Plan:
         output_name=name,
         note=found.note,
     )
+
+
+@dataclass(frozen=True)
+class DescribedPlan:
+    """Where a release of documents or vectors goes, and who keeps its budget."""
+
+    scenario: Any
+    output: Path
+    seed: int | None
+
+    @property
+    def sidecar(self) -> Path:
+        return self.output.with_name(self.output.name + ".json")
+
+    @property
+    def budget_file(self) -> Path:
+        return budget_path(self.scenario, str(self.scenario.document.release.ledger))
+
+    @property
+    def folder(self) -> Path:
+        return self.budget_file.with_suffix(".ledger")
+
+    def key(self) -> bytes | None:
+        return ledger_key(self.scenario, self.scenario.document.release.ledger_key)
+
+    @property
+    def digest(self) -> str:
+        parts = [self.scenario.to_toml(), *contents(self.scenario.document, self.scenario.folder)]
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
 def budget_path(scenario: Described, name: str) -> Path:

@@ -19,13 +19,14 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from sievert.errors import DataError, FileError, NotAcceptedError, OutputError
-from sievert.files import VectorRelease, VectorScenario, contents
+from sievert.errors import DataError, FileError, NotAcceptedError
+from sievert.files import VectorRelease, VectorScenario
 from sievert.ledger import WAIT_SECONDS, Budget, Ledger, Relation, Reservation, check_name, file_hash
 from sievert.numerics import number, rounded_up
 from sievert.questions.vectors import VectorsAudit, audit_vectors
-from sievert.release._local import OUTPUT, SealedBits, State, new_key
-from sievert.release._plan import budget_path, ledger_key
+from sievert.release._local import OUTPUT, SealedBits, State
+from sievert.release._plan import DescribedPlan
+from sievert.release._running import charged, interrupted, make_folder
 from sievert.results import Result
 from sievert.tables import UserVectors, existing, is_inside, read_table, require_writable, table_writer
 from sievert.vectors import Codes, HashIdentity, HyperplaneLSH
@@ -115,7 +116,7 @@ class VectorsRelease(Result):
 
 
 @dataclass(frozen=True)
-class _Plan:
+class _Plan(DescribedPlan):
     scenario: VectorScenario
     output: Path
     seed: int | None
@@ -128,28 +129,8 @@ class _Plan:
         return found
 
     @property
-    def sidecar(self) -> Path:
-        return self.output.with_name(self.output.name + ".json")
-
-    @property
     def relation(self) -> Relation:
         return Relation("vectors", "any two vectors of one person", UNIT)
-
-    @property
-    def budget_file(self) -> Path:
-        return budget_path(self.scenario, str(self.rules.ledger))
-
-    @property
-    def folder(self) -> Path:
-        return self.budget_file.with_suffix(".ledger")
-
-    def key(self) -> bytes | None:
-        return ledger_key(self.scenario, self.rules.ledger_key)
-
-    @property
-    def digest(self) -> str:
-        parts = [self.scenario.to_toml(), *contents(self.scenario.document, self.scenario.folder)]
-        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
 def _cost(scenario: VectorScenario) -> Fraction:
@@ -224,22 +205,19 @@ def run_vectors(
             raise NotAcceptedError(f"{scenario.source}: not released: {'; '.join(failed)}")
     vectors, fingerprint = _checked(plan)
     budget = Budget.read(plan.budget_file)
-    try:
-        plan.output.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as problem:
-        raise OutputError(f"{plan.output.parent}: cannot be made ({problem.strerror})") from None
+    make_folder(plan.output.parent)
     with Ledger.hold(
         plan.folder, budget, relation=plan.relation, key=plan.key(), wait=wait, anchor=anchor
     ) as ledger:
         salted = hashlib.sha256(f"{ledger.salt}{fingerprint}".encode()).hexdigest()
         about = {"file": plan.digest, "fingerprint": salted}
-        held = ledger.unfinished(**about)
-        if held is not None and fresh:
-            held.abandon()
-            held = None
+        done = ledger.just_finished(**about)
+        if done is not None and done.targets[OUTPUT] == Path(os.path.abspath(plan.output)):
+            content = json.loads(done.targets[SIDECAR].read_text(encoding="utf-8"))
+            return _result(plan, ledger, done, content["private"], len(vectors.users), True)
+        held, state = interrupted(plan, ledger, about, plan.seed, fresh, id)
         resumed = held is not None
         if held is None:
-            state = State(new_key(plan.seed), plan.seed is None)
             held = ledger.reserve(
                 plan.cost,
                 [],
@@ -251,10 +229,9 @@ def run_vectors(
                 mechanism=scenario.mechanism.words(),
                 **about,
             )
-        else:
-            state = State.load(held)
-        _written(plan, held, state, vectors, progress)
-        return _result(plan, ledger, held, state, len(vectors.users), resumed)
+        with charged(held):
+            _written(plan, held, state, vectors, progress)
+        return _result(plan, ledger, held, state.secure, len(vectors.users), resumed)
 
 
 def _checked(plan: _Plan) -> tuple[UserVectors, str]:
@@ -353,7 +330,7 @@ def _sidecar(plan: _Plan, held: Reservation, users: int) -> dict[str, Any]:
 
 
 def _result(
-    plan: _Plan, ledger: Ledger, held: Reservation, state: State, users: int, resumed: bool
+    plan: _Plan, ledger: Ledger, held: Reservation, secure: bool, users: int, resumed: bool
 ) -> VectorsRelease:
     mechanism = plan.scenario.mechanism
     return VectorsRelease(
@@ -365,11 +342,11 @@ def _result(
         users,
         plan.scenario.hashing.bits,
         resumed,
-        mechanism.exact and state.secure,
+        mechanism.exact and secure,
         "exact" if mechanism.exact else "float",
         ledger.head,
         _meaning(plan),
-        not state.secure,
+        not secure,
     )
 
 
