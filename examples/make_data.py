@@ -121,6 +121,7 @@ def city(rng: np.random.Generator) -> None:
     )
     homes = cells[rng.choice(len(cells), 400, p=here / here.sum())]
     lat, lon = CITY.centres(homes + rng.uniform(-0.45, 0.45, homes.shape))
+    lat = np.minimum(lat, CITY.north - 1e-4)  # the last row of cells reaches beyond the region
     scooters = [
         (f"s{i:03d}", f"{a:.6f}", f"{b:.6f}") for i, (a, b) in enumerate(zip(lat, lon, strict=True), 1)
     ]
