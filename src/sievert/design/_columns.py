@@ -17,8 +17,8 @@ from sievert.numerics import Device
 __all__ = ["Breakdown", "Columns", "columns_on"]
 # Blocks of this size are inverted as they are, larger ones by halves.
 SMALL_BLOCK = 64
-# Entries of a block of maxima on an accelerator.
-BLOCK = 2**26
+# Violated constraints of an entry that are told.
+MOST_VIOLATED = 6
 
 
 class Breakdown(Exception):
@@ -80,12 +80,17 @@ class Columns:
         first = cho_solve(self._factor, wanted, check_finite=False)
         return first + cho_solve(self._factor, wanted - self._sum @ first, check_finite=False)
 
-    def majorant(self, decay: Any, m: Any) -> Any:
-        """max_z decay[x,z]·m[w,z] for every column w and point x."""
-        found = np.empty_like(m)
-        for x in range(self.size):
-            found[:, x] = (m * decay[x]).max(axis=1)
-        return found
+    def violated(self, decay: Any, m: Any, least: float) -> tuple[IndexArray, IndexArray, IndexArray]:
+        """Column w, x and z of the most violated m[w,x] ≥ decay[x,z]·m[w,z], where by more than `least`."""
+        found = []
+        most = min(MOST_VIOLATED, self.size)
+        for w, column in enumerate(m):
+            excess = decay * column - column[:, None]
+            top = np.argpartition(excess, -most, axis=1)[:, -most:]
+            x, k = np.nonzero(np.take_along_axis(excess, top, 1) > least)
+            found.append((np.full(len(x), w), x, top[x, k]))
+        w, x, z = (np.concatenate(part) for part in zip(*found, strict=True))
+        return w, x, z
 
 
 class _TorchColumns(Columns):
@@ -129,13 +134,17 @@ class _TorchColumns(Columns):
         first = solved(wanted)
         return first + solved(wanted - self._sum @ first)
 
-    def majorant(self, decay: Any, m: Any) -> Any:
-        found = self.xp.empty_like(m)
-        step = max(1, BLOCK // m.numel())
-        for start in range(0, self.size, step):
-            part = slice(start, start + step)
-            found[:, part] = self.xp.amax(m[:, None, :] * decay[None, part], 2)
-        return found
+    def violated(self, decay: Any, m: Any, least: float) -> tuple[IndexArray, IndexArray, IndexArray]:
+        step = self._there.rows(self.size**2, 1)
+        found = []
+        for start in range(0, self.count, step):
+            part = m[start : start + step]
+            excess = decay[None] * part[:, None, :] - part[:, :, None]
+            value, top = excess.topk(min(MOST_VIOLATED, self.size), dim=2)
+            w, x, k = self.xp.nonzero(value > least, as_tuple=True)
+            found.append((self.get(w) + start, self.get(x), self.get(top[w, x, k])))
+        w, x, z = (np.concatenate(column) for column in zip(*found, strict=True))
+        return w, x, z
 
 
 def _invert_in_place(torch: Any, matrices: Any) -> None:
