@@ -89,8 +89,7 @@ class Columns:
             top = np.argpartition(excess, -most, axis=1)[:, -most:]
             x, k = np.nonzero(np.take_along_axis(excess, top, 1) > least)
             found.append((np.full(len(x), w), x, top[x, k]))
-        w, x, z = (np.concatenate(part) for part in zip(*found, strict=True))
-        return w, x, z
+        return _joined(found)
 
 
 class _TorchColumns(Columns):
@@ -143,8 +142,12 @@ class _TorchColumns(Columns):
             value, top = excess.topk(min(MOST_VIOLATED, self.size), dim=2)
             w, x, k = self.xp.nonzero(value > least, as_tuple=True)
             found.append((self.get(w) + start, self.get(x), self.get(top[w, x, k])))
-        w, x, z = (np.concatenate(column) for column in zip(*found, strict=True))
-        return w, x, z
+        return _joined(found)
+
+
+def _joined(parts: list[tuple[Any, Any, Any]]) -> tuple[IndexArray, IndexArray, IndexArray]:
+    w, x, z = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return w, x, z
 
 
 def _invert_in_place(torch: Any, matrices: Any) -> None:
