@@ -248,7 +248,8 @@ class _Search:
         size = self.shape[1]
         w, x, z = self.columns.violated(self.needed, self.m, least)
         fresh = w * size**2 + np.minimum(x, z) * size + np.maximum(x, z)
-        codes = np.union1d(self.codes, fresh)
+        codes = np.sort(np.concatenate([self.codes, fresh]))
+        codes = codes[np.concatenate([[True], codes[1:] != codes[:-1]])]
         if len(codes) == len(self.codes):
             return False
         widened = np.zeros((2, len(codes)))
