@@ -269,8 +269,9 @@ SMALLEST = 1e-300
 UNIT = 2.0**-53
 # Rounds between two looks at the gap where the rounds themselves are compiled.
 BETWEEN_LOOKS = 16
-# … and where no gap is small enough to end them: with the one that looks, until weights are scaled again.
-WITHOUT_LOOKS = 63
+# … and where no gap is small enough to end them. Every round sets the sum of the weights to that of the
+# shares, so that nothing drifts meanwhile.
+WITHOUT_LOOKS = 1023
 
 
 @dataclass(frozen=True, eq=False)
