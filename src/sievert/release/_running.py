@@ -349,7 +349,7 @@ def charged(held: Reservation) -> Iterator[None]:
         why = getattr(problem, "strerror", None) or str(problem) or type(problem).__name__
         where = f"{problem.filename}: " if isinstance(problem, OSError) and problem.filename else ""
         raise OutputError(
-            f"{where}{why}; the release {held.id} is charged (ε = {number(entry.eps)}) and not published. "
+            f"{where}{why}; the release {held.id} is charged (ε = {number(entry.cost)}) and not published. "
             "Mend the cause and run the same command again, with another --output if need be: on the same "
             "data it is finished at no further cost (--fresh gives it up)"
         ) from problem
