@@ -38,6 +38,10 @@ from ._privacy import Epsilon as Epsilon
 from ._privacy import distinguishability as distinguishability
 from ._privacy import epsilon as epsilon
 from ._privacy import target_metric as target_metric
+from ._rho import rho_of_eps as rho_of_eps
+from ._rho import rho_of_response as rho_of_response
+from ._rho import rho_of_selection as rho_of_selection
+from ._rho_of_channel import rho_of_channel as rho_of_channel
 from ._structured import ResponseChannel as ResponseChannel
 from ._structured import SparseChannel as SparseChannel
 from ._structured import StructuredChannel as StructuredChannel
