@@ -21,6 +21,8 @@ from ._hyper import proportional_groups as proportional_groups
 from ._hyper import reduction as reduction
 from ._kinds import StatedPrior as StatedPrior
 from ._lattice import lattice_sums as lattice_sums
+from ._law_data import law_from_data as law_from_data
+from ._law_data import law_to_data as law_to_data
 from ._laws import GeometricLaw as GeometricLaw
 from ._laws import NoiseLaw as NoiseLaw
 from ._laws import Privacy as Privacy
@@ -38,6 +40,10 @@ from ._privacy import Epsilon as Epsilon
 from ._privacy import distinguishability as distinguishability
 from ._privacy import epsilon as epsilon
 from ._privacy import target_metric as target_metric
+from ._rho import rho_of_eps as rho_of_eps
+from ._rho import rho_of_response as rho_of_response
+from ._rho import rho_of_selection as rho_of_selection
+from ._rho_of_channel import rho_of_channel as rho_of_channel
 from ._structured import ResponseChannel as ResponseChannel
 from ._structured import SparseChannel as SparseChannel
 from ._structured import StructuredChannel as StructuredChannel

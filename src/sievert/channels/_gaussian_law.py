@@ -28,6 +28,8 @@ TERMS = np.arange(1.0, 7.0)
 FAST_TERMS = np.arange(80.0)
 # A tail falls fast where σ is below the first, or neighbours differ by more than e^(the second) in ratio.
 NARROW, FAST = 8.0, 0.5
+# Digits of a σ that is a root, beyond those of a float.
+DIGITS = 10**30
 BERNOULLI = [Fraction(n, d) for n, d in ((1, 6), (-1, 30), (1, 42), (-1, 30), (5, 66), (-691, 2730), (7, 6))]
 # -B_2m(1/2)/(2m)! for m = 1…7. With σ ≥ 8 and a fall of e^(1/2) at most, the next term is below 10^-17.
 CORRECTIONS = [
@@ -43,15 +45,32 @@ class GaussianLaw(NoiseLaw):
     Attributes
     ----------
     sigma : σ in steps, above 0; the standard deviation is a little less
+    variance : σ² as it is drawn; by default the square of sigma
     """
 
     sigma: Fraction
+    variance: Fraction = Fraction(0)
     is_log_concave: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if not self.variance:
+            object.__setattr__(self, "variance", self.sigma**2)
+
+    @classmethod
+    def of_variance(cls, variance: Fraction) -> GaussianLaw:
+        """The law with a rational σ²; σ is a root, to more digits than a float has.
+
+        >>> GaussianLaw.of_variance(Fraction(10)).rho_of(1)
+        Fraction(1, 20)
+        """
+        below = variance.denominator * DIGITS
+        root = math.isqrt(variance.numerator * variance.denominator * DIGITS**2)
+        return cls(Fraction(root, below), variance)
 
     @cached_property
     def squared(self) -> float:
         """σ²."""
-        return float(self.sigma**2)
+        return float(self.variance)
 
     @cached_property
     def _theta(self) -> tuple[float, float]:
@@ -101,6 +120,10 @@ class GaussianLaw(NoiseLaw):
         """None: far out in the tails the odds of any two answers grow without bound."""
         return Fraction(0) if steps == 0 else None
 
+    def rho_of(self, steps: int) -> Fraction:
+        """Exactly d²/2σ² (Canonne, Kamath and Steinke, Thm 4)."""
+        return Fraction(steps * steps) / (2 * self.variance)
+
     def simulated(self, generator: np.random.Generator, count: int) -> FloatArray:
         """By rejection from geometric noise of scale t: accepted with e^(-(|y| - σ²/t)²/2σ²)."""
         scale = math.floor(math.sqrt(self.squared)) + 1
@@ -117,7 +140,7 @@ class GaussianLaw(NoiseLaw):
 
     @property
     def written(self) -> tuple[str, Fraction]:
-        return "sigma", self.sigma
+        return ("sigma", self.sigma) if self.variance == self.sigma**2 else ("variance", self.variance)
 
     @cached_property
     def deviation(self) -> float:

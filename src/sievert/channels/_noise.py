@@ -11,6 +11,7 @@ e^(-ε·|z|); its normaliser is the same for every cell, so two cells are ε tim
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any, Never
 
@@ -134,6 +135,10 @@ class TableNoise(NoiseChannel):
                 f"{self.law.words()} keeps no ε: however large ε is, outputs far out in the tails exceed it"
             )
         return found
+
+    def rho_of(self, moves: Iterable[int]) -> Fraction:
+        """The ρ of a table whose cells move by so many steps each: over independent cells it adds up."""
+        return sum((self.law.rho_of(steps) for steps in moves), Fraction(0))
 
     def log_probability(self, answer: Any, output: Any) -> float:
         """ln P(output | answer); both give the number of steps in every cell, in the statistic's order."""

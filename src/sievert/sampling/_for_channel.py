@@ -153,7 +153,7 @@ def _of_geometric(
 def _of_gaussian(
     law: GaussianLaw, limits: tuple[int, int] | None, timing: Timing, source: BitSource
 ) -> Sampler:
-    noise = discrete_gaussian(law.sigma, timing=timing, insecure_rng=source)
+    noise = discrete_gaussian(variance=law.variance, timing=timing, insecure_rng=source)
     return noise if limits is None else ClampedNoise(noise, *limits)
 
 
