@@ -121,10 +121,15 @@ def explain_file(
     adversary's observations.
     """
     count = scenario.observations if releases is None else releases
-    claim = _claim(scenario, count, options)
-    policy = scenario.policy
+    given = options if _states_claim(options) else {**stated_claim(scenario), **options}
+    claim, policy = claim_of(**given, releases=count), scenario.policy
     explanation = explain_claim(
-        claim, prior=record_belief(scenario), policy=policy, within=within, centre=_value(scenario, centre)
+        claim,
+        prior=record_belief(scenario),
+        policy=policy,
+        within=within,
+        centre=_value(scenario, centre),
+        read=given.get("delta", 0.0),
     )
     curve = _mechanism_curve(scenario)
     explanation = _with_own_guess(scenario, explanation, claim)
@@ -176,11 +181,6 @@ def _value(scenario: Scenario, centre: object) -> object:
     if not isinstance(centre, str):
         return centre
     return next((value for value in scenario.policy.values if str(value) == centre), centre)
-
-
-def _claim(scenario: Scenario, releases: int, options: dict[str, Any]) -> Claim:
-    given = options if _states_claim(options) else {**stated_claim(scenario), **options}
-    return claim_of(**given, releases=releases)
 
 
 def _states_claim(options: dict[str, Any]) -> bool:
