@@ -6,12 +6,20 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sievert import constraints
 from sievert.errors import QueryError
-from sievert.policies import Policy, Query, Statistic, _pair_sums, largest_cost, statistic_of_cells
+from sievert.policies import (
+    Policy,
+    Query,
+    Statistic,
+    _pair_sums,
+    cell_moves,
+    largest_cost,
+    statistic_of_cells,
+)
 from sievert.policies import _moves as moves
 from sievert.spaces import Metric, secrets
 
@@ -112,6 +120,7 @@ def several(draw, values=6):
     return tables, costs
 
 
+@settings(max_examples=40)
 @given(several(), st.sampled_from(["complete", "line", "add-remove", "metric"]), st.booleans())
 def test_agrees_with_brute_force(drawn, kind, long):
     tables, costs = drawn
@@ -203,3 +212,18 @@ def test_bad_arguments_are_named():
         largest_cost(Policy.differential(3, 10), [table], [linear(1)])
     with pytest.raises(QueryError, match="absence goes with"):
         largest_cost(Policy.blowfish(secrets.line(2), 10), [table], [linear(1)], absence=True)
+
+
+@settings(max_examples=40)
+@given(several(), st.sampled_from(["complete", "line"]))
+def test_no_move_exceeds_the_maximal_ones(drawn, kind):
+    table = drawn[0][0]
+    policy = Policy.differential(6, 4) if kind == "complete" else Policy.blowfish(secrets.line(6), 4)
+    pairs = list(combinations(range(6), 2)) if kind == "complete" else [(u, u + 1) for u in range(5)]
+    moved = {(*moves._change(table, u, v), 0, 0)[:2] for u, v in pairs} - {(0, 0)}
+    maximal = {
+        move for move in moved if not any(o != move and o[0] >= move[0] and o[1] >= move[1] for o in moved)
+    }
+    found = cell_moves(policy, table)
+    assert {(*move.steps, 0)[:2] for move in found} == maximal
+    assert all(moves._change(table, *move.pair) == move.steps for move in found)

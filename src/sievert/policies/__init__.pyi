@@ -2,7 +2,9 @@ from ._answers import Answers as Answers
 from ._kinds import AskedQuery as AskedQuery
 from ._kinds import PolicyModel as PolicyModel
 from ._kinds import column_place as column_place
+from ._moves import CellMove as CellMove
 from ._moves import LargestCost as LargestCost
+from ._moves import cell_moves as cell_moves
 from ._moves import largest_cost as largest_cost
 from ._pair_sums import CellCost as CellCost
 from ._policy import Policy as Policy

@@ -25,7 +25,7 @@ from sievert.policies._pair_sums import CellCost, PairSums
 from sievert.policies._policy import Policy
 from sievert.policies._statistic import Statistic
 
-__all__ = ["CellCost", "LargestCost", "largest_cost"]
+__all__ = ["CellMove", "LargestCost", "cell_moves", "largest_cost"]
 
 # Profiles all of whose pairs are compared: 5·10^7 pairs.
 LARGEST_PROFILES = 10_000
@@ -344,3 +344,73 @@ def _over_databases(
         for low, high in pairwise(ends)
     )
     return LargestCost(cost, (names[a], names[b]), parts, changes)
+
+
+# ── Which moves of one table no other exceeds ───────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class CellMove:
+    """One record moves a table: by how many steps its cells, the largest first; how far apart the pair is,
+    and the two values."""
+
+    steps: tuple[int, ...]
+    length: Fraction
+    pair: tuple[Hashable, Hashable]
+
+
+def cell_moves(policy: Policy, statistic: Statistic, absence: bool = False) -> tuple[CellMove, ...]:
+    """The moves of one table that no other move at the same distance exceeds cell by cell.
+
+    Parameters
+    ----------
+    policy : whose neighbours are compared, without public knowledge
+    statistic : the table
+    absence : whether a record may be left out too
+
+    Returns
+    -------
+    tuple of CellMove
+        Whatever never falls in any cell is largest at one of them.
+
+    Notes
+    -----
+    Cost: O(values) where any two values are neighbours, else O(edges).
+
+    Examples
+    --------
+    >>> from sievert.policies import Policy, Query, cell_moves
+    >>> policy = Policy.differential(["a", "b", "c"], records=10)
+    >>> [move.steps for move in cell_moves(policy, Query.histogram().statistic(policy))]
+    [(1, 1)]
+    """
+    if policy.constrained:
+        raise QueryError("policy has public knowledge, under which several records move at once")
+    apart, names = policy.record_metric.uniform_distance, policy.values
+    if apart is not None:
+        pairs = np.column_stack(statistic._extremes())
+        lengths = np.full(len(pairs), float(apart))
+    else:
+        edges = statistic._deciding_edges(policy)
+        pairs, lengths = edges.pairs, np.asarray(edges.lengths, dtype=np.float64)
+    first, second = statistic.amount[pairs[:, 0]], statistic.amount[pairs[:, 1]]
+    together = statistic.cell_of[pairs[:, 0]] == statistic.cell_of[pairs[:, 1]]
+    larger = np.where(together, np.abs(first - second), np.maximum(np.abs(first), np.abs(second)))
+    smaller = np.where(together, 0, np.minimum(np.abs(first), np.abs(second)))
+    order = np.lexsort([-smaller, -larger, lengths])
+    found: list[CellMove] = []
+    most, here = -1, -1.0
+    for place in order.tolist():
+        if lengths[place] != here:
+            most, here = -1, float(lengths[place])
+        if larger[place] and smaller[place] > most:
+            most = int(smaller[place])
+            steps = tuple(int(steps) for steps in (larger[place], smaller[place]) if steps)
+            pair = names[int(pairs[place, 0])], names[int(pairs[place, 1])]
+            found.append(CellMove(steps, Fraction(here), pair))
+    if absence and policy.absent is None:
+        alone = int(np.abs(statistic.amount).argmax())
+        steps = (int(abs(statistic.amount[alone])),)
+        if all(steps > move.steps[:1] for move in found) and steps[0]:
+            found.append(CellMove(steps, Fraction(1), (names[alone], LEFT_OUT)))
+    return tuple(found)

@@ -88,7 +88,7 @@ class _Amounts:
     def __init__(self, amount: IntArray) -> None:
         distinct, self.code = np.unique(amount, return_inverse=True)
         most = max(int(np.ptp(distinct)), int(np.abs(distinct).max()))
-        self.listed = FEW_STEPS < most and len(distinct) <= LARGEST_AMOUNTS
+        self.listed = most > FEW_STEPS and len(distinct) <= LARGEST_AMOUNTS
         if self.listed:
             apart = np.abs(np.subtract.outer(distinct, distinct))
             self.steps, where = np.unique(np.append(apart.ravel(), np.abs(distinct)), return_inverse=True)
@@ -109,7 +109,7 @@ class _Part:
         self.amounts, self.costs = amounts, costs
         self.one_cell = len(np.unique(table.cell_of[table.amount != 0])) <= 1
         # Cells and amounts that fit are half as wide.
-        self.small = table.amount.astype(np.int32 if not amounts.listed else np.int64)
+        self.small: NDArray[np.int32] = np.asarray([] if amounts.listed else table.amount, dtype=np.int32)
         self.cell = table.cell_of.astype(np.int32)
         self.alone = [cost[amounts.alone] for cost in costs]
         self.apart = [cost[amounts.apart] for cost in costs] if amounts.listed else []
