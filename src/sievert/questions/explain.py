@@ -23,7 +23,7 @@ from sievert.results import Result
 from sievert.spaces import Metric
 
 if TYPE_CHECKING:
-    from sievert.files import AcceptModel, ClaimModel, Scenario
+    from sievert.files import AcceptModel, Scenario
     from sievert.limits import Explanation, Unknown, WeakestClaim
     from sievert.policies import Answers
     from sievert.questions._seen import Seen
@@ -189,16 +189,13 @@ def _states_claim(options: dict[str, Any]) -> bool:
 
 def stated_claim(scenario: Scenario) -> dict[str, Any]:
     """The claim that a file states or whose mechanism makes it, as arguments."""
-    stated: ClaimModel | None = scenario.document.claim
-    if stated is not None:
-        return stated.model_dump(exclude_none=True)
-    if scenario.document.mechanism is None:
+    found = scenario.claimed
+    if found is None and scenario.document.mechanism is None:
         raise FileError(
             f"{scenario.source}: has neither [claim] nor [mechanism] to take a claim from; add [claim] "
             "with eps, or pass --eps"
         )
-    level = scenario.claimed_eps
-    return {"eps": scenario.epsilon.nats if level is None else level}
+    return {"eps": scenario.epsilon.nats} if found is None else found
 
 
 def _mechanism_curve(scenario: Scenario) -> MechanismCurve | None:
