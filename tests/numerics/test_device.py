@@ -9,7 +9,11 @@ from sievert.errors import MechanismError
 from sievert.numerics import device, on_device
 from sievert.text._decoding import Decoder
 
-DEVICES = ["cpu", *(["torch"] if importlib.util.find_spec("torch") else [])]
+DEVICES = ["cpu"]
+if importlib.util.find_spec("torch"):
+    import torch
+
+    DEVICES += ["torch", *(["cuda"] if torch.cuda.is_available() else [])]
 
 
 def test_numpy_unless_asked() -> None:

@@ -16,7 +16,7 @@ from sievert.errors import BudgetError, DataError, FileError, NotAcceptedError, 
 from sievert.files import VectorScenario
 from sievert.questions.match import match
 from sievert.questions.vectors import about_vectors, audit_vectors, compare_vectors, promise_of_vectors
-from sievert.release import preview_vectors, read_released_codes, run_vectors
+from sievert.release import preview, read_released_codes, run
 from sievert.vectors import accountant, reidentification
 
 RESPONSE = 'kind = "lsh-response"\nxi = 2.0\ndelta = 0.01\ndistance = 0.05'
@@ -85,8 +85,8 @@ def test_every_mechanism_is_audited_and_released(folder: Path, mechanism: str, e
     assert found.sampler == ("exact" if exact else "float")
     if "xi" in mechanism:
         assert found.xi <= scenario.document.mechanism.xi * (1 + 1e-9)
-    assert preview_vectors(scenario).possible
-    done = run_vectors(scenario)
+    assert preview(scenario).possible
+    done = run(scenario)
     assert done.secure == exact and done.users == 60
     assert float(done.eps) >= found.worst * (1 - 1e-9)
     released = read_released_codes(done.output)
@@ -99,10 +99,10 @@ def test_a_release_is_charged_and_refused_when_spent(folder: Path) -> None:
     scenario = written(folder)
     first = sv.release.run(scenario)
     assert float(first.remaining) == pytest.approx(40 - float(first.eps))
-    run_vectors(scenario, output=folder / "again.csv")
-    assert not preview_vectors(scenario, folder / "third.csv").possible
+    run(scenario, output=folder / "again.csv")
+    assert not preview(scenario, output=folder / "third.csv").possible
     with pytest.raises(BudgetError):
-        run_vectors(scenario, output=folder / "third.csv")
+        run(scenario, output=folder / "third.csv")
     facts = json.loads(Path(first.sidecar).read_text())
     assert facts["hash"]["seed"] == 7 and facts["private"] and facts["users"] == 60
     one, other = (read_released_codes(folder / name).codes for name in ("users-codes.csv", "again.csv"))
@@ -112,7 +112,7 @@ def test_a_release_is_charged_and_refused_when_spent(folder: Path) -> None:
 
 
 def test_codes_of_others_are_refused(folder: Path) -> None:
-    done = run_vectors(written(folder))
+    done = run(written(folder))
     table = Path(done.output)
     rows = table.read_text().splitlines()
     table.write_text("\n".join([*rows[:-1], rows[1]]) + "\n")
@@ -182,8 +182,8 @@ def test_limits_are_kept(folder: Path) -> None:
     found = audit_vectors(strict)
     assert not found.passed and len(found.failed) == 2
     with pytest.raises(NotAcceptedError, match="nats at distance"):
-        run_vectors(strict)
-    assert run_vectors(strict, despite_accept=True).users == 60
+        run(strict)
+    assert run(strict, despite_accept=True).users == 60
 
 
 def test_the_command_line(folder: Path) -> None:
@@ -273,13 +273,13 @@ def test_wrong_data_are_refused_and_not_charged(folder: Path) -> None:
     bad[3] = 0
     sparse.save_npz(folder / "ratings.npz", sparse.csr_array(bad))
     with pytest.raises(DataError, match="row 3 is zero"):
-        run_vectors(written(folder))
+        run(written(folder))
     assert not (folder / "budget.ledger").exists()
-    assert run_vectors(written(folder, vectors='zero = "random"')).users == 60
+    assert run(written(folder, vectors='zero = "random"')).users == 60
     with pytest.raises(FileError, match=r"12 coordinates, and \[vectors\] says 9"):
         written(folder, vectors='input = "ratings.npz"\ndimension = 9').vectors()
     (folder / "ratings.npz").write_bytes(b"no archive")
     with pytest.raises(FileError, match="no sparse matrix"):
-        run_vectors(written(folder), output=folder / "x.csv")
+        run(written(folder), output=folder / "x.csv")
     with pytest.raises(FileError, match="exact sampler"):
-        run_vectors(written(folder, 'kind = "laplace-lsh"\neps = 1.0'))
+        run(written(folder, 'kind = "laplace-lsh"\neps = 1.0'))

@@ -17,7 +17,7 @@ from sievert.errors import DataError, FileError, LedgerError, OutputError
 from sievert.files import Scenario, load_scenario
 from sievert.ledger import ADD_REMOVE, REPLACE, Ledger
 from sievert.ledger._chain import Chain
-from sievert.release import _running as running
+from sievert.release import _protocol as protocol
 from sievert.release import make_plan
 from sievert.release._relations import cost, relation_of
 
@@ -225,7 +225,7 @@ def test_data_that_changes_after_the_check_is_not_drawn(
         return hold(*arguments, **options)
 
     with monkeypatch.context() as patch:
-        patch.setattr(running.Ledger, "hold", exchanged)
+        patch.setattr(protocol.Ledger, "hold", exchanged)
         with pytest.raises(OutputError, match=r"data changed while it was read; the release .* is charged"):
             sv.release.run(described)
     assert not (tmp_path / "out.csv").exists() and spent(tmp_path) == Fraction(1, 2)
@@ -245,7 +245,7 @@ def test_a_table_is_computed_from_what_was_checked(tmp_path: Path, monkeypatch: 
         (tmp_path / "data.csv").write_text("age\n" + "9\n" * 1000)
         return hold(*arguments, **options)
 
-    monkeypatch.setattr(running.Ledger, "hold", exchanged)
+    monkeypatch.setattr(protocol.Ledger, "hold", exchanged)
     assert sv.release.run(described).table is not None  # of the four rows that were checked
 
 
@@ -334,7 +334,7 @@ def test_places_lost_before_anything_was_published_are_paid_again(
         raise OSError(errno.EIO, "Input/output error")
 
     with monkeypatch.context() as patch:
-        patch.setattr(running, "file_hash", fail)
+        patch.setattr(protocol, "file_hash", fail)
         with pytest.raises(OutputError, match="is charged"):
             sv.release.run(described)
     (tmp_path / "budget.ledger" / "places.sqlite").unlink()
@@ -468,7 +468,7 @@ def test_the_same_id_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         raise OSError(errno.EIO, "Input/output error")
 
     with monkeypatch.context() as patch:
-        patch.setattr(running, "file_hash", fail)
+        patch.setattr(protocol, "file_hash", fail)
         with pytest.raises(OutputError, match="the release mine is charged"):
             sv.release.run(described, id="mine")
     assert sv.release.run(described, id="mine").resumed
@@ -507,7 +507,7 @@ def test_an_interrupted_run_goes_on_with_the_same_channel_only(
         raise OSError(errno.EIO, "Input/output error")
 
     with monkeypatch.context() as patch:
-        patch.setattr(running, "file_hash", fail)
+        patch.setattr(protocol, "file_hash", fail)
         with pytest.raises(OutputError, match="is charged"):
             sv.release.run(described)
     begun = spent(tmp_path)

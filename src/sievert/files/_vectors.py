@@ -194,6 +194,13 @@ class VectorScenario(Described):
         with self.at("vectors.known"):
             return self._read(str(path))
 
+    @property
+    def released(self) -> Path:
+        """Where a release goes, unless another place is named."""
+        rules = self.document.release
+        name = None if rules is None else rules.output
+        return self.folder / (name or f"{Path(self.source).stem}-codes.csv")
+
     def reads(self) -> list[Path]:
         """The file itself and everything that it names for reading."""
         return files_read(self.document, self.folder, self.source)

@@ -9,6 +9,7 @@ from ._backwards import weakest_claim as weakest_claim
 from ._composition import ComposedClaim as ComposedClaim
 from ._composition import composed_epsilon as composed_epsilon
 from ._composition import gaussian_delta as gaussian_delta
+from ._composition import zcdp_delta as zcdp_delta
 from ._explain import Explanation as Explanation
 from ._explain import explain as explain
 from ._explain import explain_claim as explain_claim

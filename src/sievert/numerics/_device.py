@@ -25,6 +25,8 @@ __all__ = ["Device", "device", "on_device"]
 NEAR, MANY = 2**22, 2**28
 # Fewer rows than this make a product as slow as the reading of its second factor.
 FEWEST = 64
+# Bytes of the largest table in a processor's memory.
+ROOM = 1_200_000_000
 # Random bits that order equal numbers.
 TIES = 42
 
@@ -72,6 +74,10 @@ class Device:
         order = np.take_along_axis(near, np.take_along_axis(keys, near, 1).argsort(axis=1), 1)
         return order, np.take_along_axis(keys, order, 1) >> TIES
 
+    def room(self) -> int:
+        """Bytes that one table may take."""
+        return ROOM
+
     def rows(self, width: int) -> int:
         """How many rows of a product of this width are held at once."""
         return max(FEWEST, self.entries // max(width, 1))
@@ -110,6 +116,10 @@ class _Torch(Device):
         keys += counts.to(self._torch.int64) << TIES
         least, places = keys.topk(k, dim=1, largest=False, sorted=True)
         return self.get(places), self.get(least >> TIES)
+
+    def room(self) -> int:
+        # As much again is needed to work on the table.
+        return self._torch.cuda.mem_get_info(self._where)[0] * 2 // 5 if "cuda" in self._where else ROOM
 
 
 CPU = Device()

@@ -1,8 +1,6 @@
 from ._central import NoisyTable as NoisyTable
 from ._documents import DocumentsPreview as DocumentsPreview
 from ._documents import DocumentsRelease as DocumentsRelease
-from ._documents import preview_documents as preview_documents
-from ._documents import run_documents as run_documents
 from ._in_all import Effect as Effect
 from ._in_all import InAll as InAll
 from ._plan import make_plan as make_plan
@@ -14,6 +12,4 @@ from ._sidecar import noise_proof as noise_proof
 from ._vectors import ReleasedCodes as ReleasedCodes
 from ._vectors import VectorsPreview as VectorsPreview
 from ._vectors import VectorsRelease as VectorsRelease
-from ._vectors import preview_vectors as preview_vectors
 from ._vectors import read_released_codes as read_released_codes
-from ._vectors import run_vectors as run_vectors

@@ -127,7 +127,7 @@ def _in_all(
     if not counted:
         count, total = count + 1, total + eps
     together = InAll(count, total, _at_most(plan, ledger.relation, total), False)
-    whole = ledger.budget.person
+    whole = ledger.budget.limit
     exhausted = InAll(None, whole, _at_most(plan, ledger.relation, whole), False)
     if others or view is None or plan.owned > 1 or not eps:
         return together, None, exhausted

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -17,6 +16,7 @@ from sievert.release._acceptance import acceptance, broken_claim
 from sievert.release._in_all import Effect, InAll, effect_of
 from sievert.release._local import check_places
 from sievert.release._plan import Plan, make_plan
+from sievert.release._protocol import in_the_way
 from sievert.release._relations import charge, relation_of
 from sievert.release._sidecar import clamping, policy_words, promise, query_words
 from sievert.release._unaccounted import NOTHING_CHARGED
@@ -147,11 +147,9 @@ def preview(
     despite_accept = flag("despite_accept", despite_accept, DataError)
     other = described(scenario)
     if other is not None:
-        from sievert.release._documents import preview_documents
-        from sievert.release._vectors import preview_vectors
+        from sievert.release._described import preview_described
 
-        look: Any = preview_documents if other.table == "documents" else preview_vectors
-        return cast("Result", look(other, output))
+        return preview_described(other, output, despite_accept)
     listed = scenario if isinstance(scenario, Scenario) else load_scenario(cast("str | Path", scenario))
     plan = make_plan(listed, output)
     eps, remaining, column, refusal, about, effect = _ledger(plan)
@@ -199,7 +197,7 @@ def _ledger(
     """What would be charged, what is left now and through which column, why it would be refused, what the
     ledger adds up, and what the release gives away, alone and with all others."""
     if plan.unaccounted:
-        return None, None, None, _in_the_way(plan), None, effect_of(plan, None, None)
+        return None, None, None, in_the_way(plan), None, effect_of(plan, None, None)
     if plan.rules.ledger is None:
         missing = 'the file names no ledger; add ledger = "budget.toml" under [release]'
         return plan.eps, None, None, missing, None, effect_of(plan, None, None)
@@ -214,12 +212,7 @@ def _ledger(
         ledger.check(eps, plan.columns, plan.unit)
     except LedgerError as problem:
         refusal = str(problem).split(";")[0]
-    return eps, left[column], column, refusal or _in_the_way(plan), about, effect_of(plan, ledger, eps)
-
-
-def _in_the_way(plan: Plan) -> str | None:
-    there = os.path.lexists(plan.output)
-    return f"{plan.output} is there already, and a release replaces nothing" if there else None
+    return eps, left[column], column, refusal or in_the_way(plan), about, effect_of(plan, ledger, eps)
 
 
 def _warnings(plan: Plan) -> list[str]:
