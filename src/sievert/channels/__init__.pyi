@@ -43,6 +43,7 @@ from ._rho import rho_of_eps as rho_of_eps
 from ._rho import rho_of_response as rho_of_response
 from ._rho import rho_of_selection as rho_of_selection
 from ._rho_of_channel import rho_of_channel as rho_of_channel
+from ._several import MeanOf as MeanOf
 from ._several import QuantileNoise as QuantileNoise
 from ._several import SeveralNoise as SeveralNoise
 from ._structured import ResponseChannel as ResponseChannel

@@ -11,19 +11,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from sievert.arrays import FloatArray, IntArray
+from sievert.arrays import FloatArray, IndexArray, IntArray
 from sievert.channels._noise import NoiseChannel, TableNoise
 from sievert.channels._rho import rho_of_selection
 from sievert.numerics import log_sum, number
 from sievert.policies import LargestCost, OnGrid, Policy, Statistic, largest_cost
 
-__all__ = ["QuantileNoise", "SeveralNoise"]
+__all__ = ["MeanOf", "QuantileNoise", "SeveralNoise"]
+
+
+@dataclass(frozen=True)
+class MeanOf:
+    """A mean over a private number of records: which table is the sum about `middle`, which the number."""
+
+    name: str
+    words: str
+    total: int
+    count: int
+    middle: Fraction
+    limits: tuple[Fraction, Fraction]
 
 
 class QuantileNoise(NoiseChannel):
@@ -72,7 +85,7 @@ class QuantileNoise(NoiseChannel):
         """ln of the probability of every grid point, for a table of positions."""
         scores = self.order.scores(np.asarray(totals, dtype=np.int64))
         logs = -float(self.level) * (scores - scores.min())
-        return np.asarray(logs - log_sum(logs))
+        return np.asarray(logs - log_sum(logs, 0))
 
     def log_probability(self, answer: Any, output: Any) -> float:
         """ln P(grid point | table of positions)."""
@@ -105,6 +118,7 @@ class SeveralNoise(NoiseChannel):
     names : what each is called
     policy : whose neighbours it is for
     absence : whether records may be left out
+    means : which two of the tables are a mean
     """
 
     def __init__(
@@ -113,10 +127,15 @@ class SeveralNoise(NoiseChannel):
         names: Sequence[str],
         policy: Policy,
         absence: bool = False,
+        means: Sequence[MeanOf] = (),
     ) -> None:
         super().__init__()
         self.parts, self.names = tuple(parts), tuple(names)
-        self.policy, self.absence = policy, absence
+        self.policy, self.absence, self.means = policy, absence, tuple(means)
+
+    def among(self, policy: Policy, chosen: IndexArray) -> SeveralNoise:
+        """The same noise for some of the values, as another policy has them."""
+        return SeveralNoise([_among(p, chosen) for p in self.parts], self.names, policy, self.absence)
 
     @property
     def keeps_eps(self) -> bool:
@@ -150,6 +169,14 @@ class SeveralNoise(NoiseChannel):
     def words(self) -> str:
         """The noise in words, one table after the other."""
         return "; ".join(f"{name}: {part.words()}" for name, part in zip(self.names, self.parts, strict=True))
+
+
+def _among(part: TableNoise | QuantileNoise, chosen: IndexArray) -> TableNoise | QuantileNoise:
+    table = part.statistic
+    some = replace(table, cell_of=table.cell_of[chosen], amount=table.amount[chosen])
+    if isinstance(part, QuantileNoise):
+        return QuantileNoise(some, part.order, part.eps, part.sensitivity, part.alone)
+    return type(part)(some, part.law, part.limits)
 
 
 def _cell_eps(part: TableNoise | QuantileNoise) -> Any:

@@ -430,6 +430,9 @@ def _noun_schema(noun: type[Noun], definitions: dict[str, Any]) -> dict[str, Any
         if found.key is not None and found.key in (noun.list_key, noun.text_key):
             branches.append(table["properties"][found.key])
         branches.append(table)
+    if noun.takes_several:
+        one = {"$ref": f"#/$defs/{noun.noun}"}
+        branches.append({"type": "array", "items": one, "minItems": 1, "description": "several at once"})
     if noun.joined is not None:
         tables = [branch["properties"] for branch in branches if "properties" in branch]
         keys = {key: item for table in tables for key, item in table.items()}

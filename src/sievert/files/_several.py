@@ -9,7 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from sievert.channels import QuantileNoise, SeveralNoise, TableNoise
+from sievert.channels import MeanOf, QuantileNoise, SeveralNoise, TableNoise
 from sievert.errors import FileError, MechanismError
 from sievert.mechanisms import AddedToNumbers, Family, on_cells
 from sievert.policies import AskedSeveral, Policy, Tabled
@@ -24,15 +24,21 @@ def several_noise(scenario: Scenario, family: Family, drops: bool, eps: Fraction
     """The noise of every table that the file asks for, on one ε."""
     policy, asked = scenario.policy, scenario.document.query
     absence = drops and policy.absent is None
-    together = isinstance(asked, AskedSeveral)
-    queries = asked.parts if together else [asked]
-    shares = asked.shares if together else [Fraction(1)]
-    titles = asked.names if together else [asked.name or str(asked.declared())]
+    if isinstance(asked, AskedSeveral):
+        queries, shares, titles = asked.parts, asked.shares, asked.titles
+    else:
+        queries, shares = [asked], [Fraction(1)]
+        titles = [asked.name or str(asked.declared())]
     tables: list[Tabled] = []
     parts, names = [], []
+    means = []
     with scenario.at("query"):
         for query, share, title in zip(queries, shares, titles, strict=True):
             found = query.tables(policy, scenario.columns, drops)
+            if found[0].mean is not None:
+                words, (middle, *limits) = query.over(policy, scenario.columns).words, found[0].mean
+                ends = limits[0], limits[1]
+                means.append(MeanOf(title, words, len(tables), len(tables) + 1, middle, ends))
             tables += found
             parts += [share * table.part for table in found]
             names += [title if len(found) == 1 else f"{title}: {table.words}" for table in found]
@@ -43,12 +49,12 @@ def several_noise(scenario: Scenario, family: Family, drops: bool, eps: Fraction
     added = _added(family, tables)
     if eps == 0:
         raise FileError("mechanism.eps is 0: nothing would be told; give a positive eps")
-    noise = SeveralNoise(_noises(policy, added, tables, parts, eps, absence), names, policy, absence)
+    noise = SeveralNoise(_noises(policy, added, tables, parts, eps, absence), names, policy, absence, means)
     cost = noise.joint.cost
-    if cost == 0 or cost == eps:
+    if cost in (0, eps):
         return noise
     scaled = _noises(policy, added, tables, parts, eps * eps / cost, absence)
-    return SeveralNoise(scaled, names, policy, absence)
+    return SeveralNoise(scaled, names, policy, absence, means)
 
 
 def _added(family: Family, tables: list[Tabled]) -> AddedToNumbers | None:
@@ -86,7 +92,9 @@ def _noises(
             continue
         assert added is not None
         sensitivity = table.statistic.sensitivity(policy, absence)
-        limits = table.statistic.range(policy, absence) if added.clamps else None
+        # The interval of a mean needs its two numbers as they were drawn.
+        clamps = added.clamps and table.part == 1
+        limits = table.statistic.range(policy, absence) if clamps else None
         try:
             law = added.law(table.statistic, sensitivity, part * eps, None)
         except MechanismError as problem:

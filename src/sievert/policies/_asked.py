@@ -8,7 +8,7 @@ the number of records on either side is from what it should be. Several queries 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -88,7 +88,8 @@ class AskedMean(AskedQuery):
             return [Tabled(words, _over_all(policy, [n / policy.records for n in numbers], words))]
         middle = (min(numbers) + max(numbers)) / 2
         half, about = Fraction(1, 2), f"sum of {self._of(columns)} - {middle}"
-        tables = []
+        mean = middle, min(numbers), max(numbers)
+        tables: list[Tabled] = []
         for what, added in (
             (about, [n - middle for n in numbers]),
             ("records", [Fraction(1)] * len(numbers)),
@@ -97,7 +98,7 @@ class AskedMean(AskedQuery):
                 statistic = _over_all(policy, added, what)
             else:
                 statistic = grouped(policy, columns, self.by, added, what)
-            tables.append(Tabled(what, statistic, half))
+            tables.append(Tabled(what, statistic, half, mean=None if tables else mean))
         return tables
 
     def _of(self, columns: Sequence[str]) -> str:
@@ -225,7 +226,7 @@ class AskedQuantile(AskedQuery):
 
 
 def _positions(numbers: Sequence[Fraction], grid: Sequence[Fraction]) -> IntArray:
-    """Where numbers lie on a grid: 2i + 1 at its i-th point, and even between two points, before and after."""
+    """Where numbers lie on a grid: 2i + 1 at its i-th point, even numbers between, before and after."""
     scale = math.lcm(*(n.denominator for n in (*numbers, *grid)))
     whole = [[n.numerator * (scale // n.denominator) for n in part] for part in (numbers, grid)]
     large = max(abs(n) for part in whole for n in part) >= 2**62
@@ -242,7 +243,7 @@ def _exactly(given: str | float | int) -> Fraction:
 
 
 class AskedSeveral(AskedQuery):
-    """Several queries of the same records, in one release and on one ε: [[query]], each with name and share."""
+    """Several queries of the same records on one ε: [[query]], each with its name and share."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
@@ -258,7 +259,7 @@ class AskedSeveral(AskedQuery):
                     f'kind = "{part.declared()}" is not computed over all records, and several queries are; '
                     "release it by a file of its own"
                 )
-        names = self.names
+        names = self.titles
         twice = [name for name in names if names.count(name) > 1]
         if twice:
             raise ValueError(f"two queries are called {twice[0]!r}; give each [[query]] a name of its own")
@@ -275,7 +276,7 @@ class AskedSeveral(AskedQuery):
         return self
 
     @property
-    def names(self) -> list[str]:
+    def titles(self) -> list[str]:
         """What the queries are called: their kinds, unless named."""
         return [part.name or str(part.declared()) for part in self.parts]
 
@@ -305,6 +306,10 @@ class AskedSeveral(AskedQuery):
         found = [part.over(policy, columns).words for part in self.parts]
         words = "; ".join(found)
         return Query(words, Tabulated(function=partial(_unlisted, words)))
+
+    def by_key(self, key: str) -> Iterator[tuple[str, object]]:
+        for place, part in enumerate(self.parts, start=1):
+            yield f"{key}, entry {place}", part
 
     def spelled(self, defaults: bool = False) -> Any:
         return [part.spelled(defaults) for part in self.parts]

@@ -88,18 +88,22 @@ class Tabled:
     statistic : what each value adds to which cell
     part : of the query's share of ε
     order : for a quantile, where its values lie on its grid
+    mean : for the sum of a mean over a private number of records: what was taken from every value, the least
+        and the greatest value; the number of records is the next table
     """
 
     words: str
     statistic: Statistic
     part: Fraction = Fraction(1)
     order: OnGrid | None = None
+    mean: tuple[Fraction, Fraction, Fraction] | None = None
 
 
 class AskedQuery(Noun, noun="query"):
     """What is computed before noise."""
 
     tables_only = True
+    takes_several = True
     default = "record"
     homes = ("sievert.policies._kinds", "sievert.policies._asked")
     elsewhere: ClassVar[Mapping[str, str]] = {
@@ -339,7 +343,7 @@ class AskedSum(AskedQuery):
         if self.by is not None:
             by = _listed_columns(self.by)
             words = f"the sum of {columns[place]} by {', '.join(by)}"
-            return Query(words, Tabulated(function=partial(_unlisted, tuple(by), tuple(columns))))
+            return Query(words, Tabulated(function=partial(_unlisted, "sum", tuple(by), tuple(columns))))
         if not columns:
             return Query.sum()
         part = partial(number_at, place) if len(columns) > 1 else as_number
@@ -438,7 +442,7 @@ class AskedHistogram(AskedQuery):
         words = f"how many records there are by {', '.join(by)}"
         if [column_place(name, columns, "by") for name in by] == list(range(len(columns))):
             return Query(words, Histogram())
-        return Query(words, Tabulated(function=partial(_unlisted, tuple(by), tuple(columns))))
+        return Query(words, Tabulated(function=partial(_unlisted, "histogram", tuple(by), tuple(columns))))
 
     def tables(self, policy: Policy, columns: Sequence[str], drops: bool = False) -> list[Tabled]:
         if not columns:  # without data, by the values themselves
@@ -454,9 +458,9 @@ class AskedHistogram(AskedQuery):
         return [Tabled(words, statistic_of_cells(found, tuple(by), words))]
 
 
-def _unlisted(by: Sequence[str], columns: Sequence[str], database: Any) -> Hashable:
+def _unlisted(what: str, by: Sequence[str], columns: Sequence[str], database: Any) -> Hashable:
     raise QueryError(
-        f"by: a table by {', '.join(by)} of records with the columns {', '.join(columns)} can be "
+        f"by: a {what} by {', '.join(by)} of records with the columns {', '.join(columns)} can be "
         "released, but its answers are not listed; to audit it, describe these columns alone"
     )
 

@@ -98,7 +98,7 @@ class JointNoiseProof(Proof):
                 fraction(table["eps"]),
                 whole(table["width"], 1),
                 tuple(whole(cell, 0) for cell in table["cells"]),
-                tuple(whole(amount) for amount in table["amounts"]),
+                tuple(whole(amount, -(2**62), 2**62) for amount in table["amounts"]),
             )
             for table in data["tables"]
         )

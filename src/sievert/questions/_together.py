@@ -61,11 +61,6 @@ class Together(Result):
     confidence: float
     tables: tuple[TableShare, ...]
 
-    def sentences(self) -> list[str]:
-        """What each table costs, and what is saved."""
-        found = [str(table) for table in self.tables]
-        return found
-
 
 @singledispatch
 def together_of(channel: Channel, scenario: Scenario) -> Together | None:

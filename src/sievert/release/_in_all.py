@@ -17,7 +17,7 @@ from sievert.ledger import Ledger, Relation
 from sievert.limits.promises import ApproximateClaim
 from sievert.numerics import exp_or_infinity
 from sievert.policies import Policy
-from sievert.questions import Seen, promised_guess, record_belief, seen
+from sievert.questions import Seen, TableShare, promised_guess, record_belief, seen, together_of
 from sievert.release._plan import Plan
 from sievert.release._relations import relation_of
 from sievert.results import Result
@@ -60,6 +60,7 @@ class Effect(Result):
     together : this release and the earlier ones of the ledger; None without a ledger
     alike : as many releases of this file as the budget allows; None where others were released
     exhausted : what any releases of the whole budget allow; None without a ledger
+    tables : what each of several tables costs, and how far off it is
     """
 
     central: bool
@@ -76,6 +77,7 @@ class Effect(Result):
     together: InAll | None = None
     alike: InAll | None = None
     exhausted: InAll | None = None
+    tables: tuple[TableShare, ...] = ()
 
 
 def effect_of(plan: Plan, ledger: Ledger | None, eps: Fraction | None, counted: bool = False) -> Effect:
@@ -94,11 +96,17 @@ def effect_of(plan: Plan, ledger: Ledger | None, eps: Fraction | None, counted: 
         None if guess is None else guess.after,
         guess is not None and guess.is_bound,
         _factors(plan),
+        tables=_tables(plan),
     )
     if ledger is None or eps is None:
         return found
     together, alike, exhausted = _in_all(plan, ledger, eps, view, counted)
     return replace(found, together=together, alike=alike, exhausted=exhausted)
+
+
+def _tables(plan: Plan) -> tuple[TableShare, ...]:
+    found = together_of(plan.channel, plan.scenario)
+    return () if found is None else found.tables
 
 
 def _view(plan: Plan) -> Seen | None:

@@ -11,7 +11,7 @@ from sievert.errors import DataError, LedgerError
 from sievert.files import Described, Scenario, described, load_scenario
 from sievert.ledger import UNIT, WITHOUT_RELATION, Ledger
 from sievert.numerics import flag, number
-from sievert.questions import Check
+from sievert.questions import Check, TableShare
 from sievert.release._acceptance import acceptance, broken_claim
 from sievert.release._in_all import Effect, InAll, effect_of
 from sievert.release._local import check_places
@@ -58,6 +58,7 @@ class Preview(Result):
     together : this release and the earlier ones of the ledger; None without a ledger
     exhausted : what any releases of the whole budget allow; None without a ledger
     alike : as many releases of this file as the budget allows; None where the ledger has others
+    tables : what each of several tables would cost, and how far off it would be
     """
 
     title: str
@@ -87,6 +88,7 @@ class Preview(Result):
     together: InAll | None = None
     exhausted: InAll | None = None
     alike: InAll | None = None
+    tables: tuple[TableShare, ...] = ()
 
     @property
     def possible(self) -> bool:
@@ -188,6 +190,7 @@ def preview(
         effect.together,
         effect.exhausted,
         effect.alike,
+        effect.tables,
     )
 
 
