@@ -31,6 +31,7 @@ from ._groups import DirectedProof as DirectedProof
 from ._groups import GroupsProof as GroupsProof
 from ._groups import images as images
 from ._inference import FrontierProof as FrontierProof
+from ._joint import JointNoiseProof as JointNoiseProof
 from ._neighbours import Neighbours as Neighbours
 from ._neighbours import binary_digits as binary_digits
 from ._neighbours import forest_excess as forest_excess

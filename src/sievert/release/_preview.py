@@ -11,7 +11,7 @@ from sievert.errors import DataError, LedgerError
 from sievert.files import Described, Scenario, described, load_scenario
 from sievert.ledger import UNIT, WITHOUT_RELATION, Ledger
 from sievert.numerics import flag, number
-from sievert.questions import Check
+from sievert.questions import Check, TableShare
 from sievert.release._acceptance import acceptance, broken_claim
 from sievert.release._account import Cost
 from sievert.release._in_all import Effect, InAll, effect_of
@@ -62,6 +62,7 @@ class Preview(Result):
     symbol : of the ledger's currency, ε or ρ
     plan : the plan whose next slot it would take, at no cost; None where it is charged alone
     pair : two states of a record that attain the cost, where they are known
+    tables : what each of several tables would cost, and how far off it would be
     """
 
     title: str
@@ -94,6 +95,7 @@ class Preview(Result):
     symbol: str = "ε"
     plan: str | None = None
     pair: tuple[str, str] | None = None
+    tables: tuple[TableShare, ...] = ()
 
     @property
     def possible(self) -> bool:
@@ -202,6 +204,7 @@ def preview(
         effect.symbol,
         None if cost is None else cost.plan,
         None if cost is None or cost.shown is None else (cost.shown[0], cost.shown[1]),
+        effect.tables,
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from sievert.files import Scenario, added_noise
 from sievert.numerics import amount, belief_growth, in_percent, number
-from sievert.questions import seen
+from sievert.questions import TableShare, seen
 from sievert.release import Effect, InAll, NoisyTable, Preview, Release
 from sievert.report import plots
 from sievert.report._audit_pictures import noise_pictures, releases_picture
@@ -59,8 +59,27 @@ def _errors(found: Preview | Effect) -> Iterator[str]:
             if found.kept
             else "Some values never stay as they are."
         )
-    if found.noise_sd is None and found.kept is None:
+    yield from (_table_error(table, found.confidence) for table in found.tables)
+    if found.noise_sd is None and found.kept is None and not found.tables:
         yield "The outputs are not numbers, so there is no error to state."
+
+
+def _table_error(table: TableShare, confidence: float) -> str:
+    """How far off one of several tables is, and what it costs."""
+    name = _capital(table.name)
+    if table.ranks is not None:
+        off = (
+            f"chosen at most {amount(table.ranks)} records further from its rank than the best grid point "
+            f"with probability {in_percent(confidence)}"
+        )
+    elif table.radius is None or table.noise_sd is None:
+        off = "of no use: the noise has no bound"
+    else:
+        off = (
+            f"off by at most {_plain(table.radius)} with probability {in_percent(confidence)} (standard "
+            f"deviation {amount(table.noise_sd)})"
+        )
+    return f"{name}: {off}, for ε = {number(table.eps_alone)}."
 
 
 def _leakage(found: Preview | Effect) -> Iterator[str]:
