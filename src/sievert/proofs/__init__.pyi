@@ -1,5 +1,6 @@
 from ._base import Proof as Proof
 from ._base import Verification as Verification
+from ._base import checker_path as checker_path
 from ._base import exact_rows as exact_rows
 from ._base import load_proof as load_proof
 from ._base import proof_from_dict as proof_from_dict
