@@ -113,9 +113,9 @@ class Audit(Result):
     rho: Fraction | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Fields as plain data; inference and interval only where there are any."""
+        """Fields as plain data; inference, interval and ρ only where there are any."""
         found = super().to_dict()
-        for name in ("inference", "interval"):
+        for name in ("inference", "interval", "rho"):
             if getattr(self, name) is None:
                 del found[name]
         return found
