@@ -139,6 +139,7 @@ if TYPE_CHECKING:
     from sievert.vectors import Accountant as Accountant
     from sievert.vectors import BitsChoice as BitsChoice
     from sievert.vectors import DistanceEstimate as DistanceEstimate
+    from sievert.vectors import LaplaceAccountant as LaplaceAccountant
     from sievert.vectors import LossCurve as LossCurve
     from sievert.vectors import LossDistribution as LossDistribution
     from sievert.vectors import Matches as Matches
@@ -195,8 +196,9 @@ ROOMS = {
         "TextCalibration WordCapacity WordChannelEstimate"
     ),
     "vectors": (
-        "Accountant BitsChoice CXDP DistanceEstimate LossCurve LossDistribution Matches PXDP PaperBounds "
-        "ReIdentification SoftAccountant UtilityLoss VectorCalibration VectorFrontier VectorPoint XDP"
+        "Accountant BitsChoice CXDP DistanceEstimate LaplaceAccountant LossCurve LossDistribution Matches "
+        "PXDP PaperBounds ReIdentification SoftAccountant UtilityLoss VectorCalibration VectorFrontier "
+        "VectorPoint XDP"
     ),
 }
 HOMES = {name: room for room, names in ROOMS.items() for name in names.split()}

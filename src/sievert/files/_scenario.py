@@ -18,7 +18,16 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.channels import Channel, Epsilon, NoiseChannel, PlanarNoise, StatedPrior, TableNoise, epsilon
+from sievert.channels import (
+    Channel,
+    Epsilon,
+    NoiseChannel,
+    PlanarNoise,
+    SeveralNoise,
+    StatedPrior,
+    TableNoise,
+    epsilon,
+)
 from sievert.channels.priors import as_prior
 from sievert.errors import FileError, QueryError, SievertError, TooLargeError
 from sievert.files._document import (
@@ -470,6 +479,15 @@ def _of_table(noise: TableNoise, scenario: Scenario) -> Epsilon:
     sensitivity = scenario.tabulated.sensitivity
     nats = noise.nats_of(sensitivity)
     return Epsilon(nats, sensitivity.pair if nats else None, None, None, 1.0)
+
+
+@_epsilon.register
+def _of_several(noise: SeveralNoise, scenario: Scenario) -> Epsilon:
+    """The largest sum of what the tables cost, over one pair of neighbours."""
+    if not noise.keeps_eps:
+        return Epsilon(math.inf, None, None, None, 1.0)
+    found = noise.joint
+    return Epsilon(float(found.cost), found.pair if found.cost else None, None, None, 1.0)
 
 
 @_epsilon.register

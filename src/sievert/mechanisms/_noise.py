@@ -13,6 +13,7 @@ from sievert.channels import (
     CellNoise,
     Channel,
     GeometricLaw,
+    GroupNoise,
     NoiseLaw,
     PlanarNoise,
     Privacy,
@@ -75,7 +76,8 @@ def noise_on_cells(
 
 def on_cells(statistic: Statistic, law: NoiseLaw, limits: tuple[int, int] | None = None) -> TableNoise:
     """Noise of one law in every cell of a table."""
-    make = CellNoise if len(statistic.cells) > 1 else SumNoise
+    counted = bool(np.isin(statistic.amount, (0, 1)).all())
+    make = SumNoise if len(statistic.cells) == 1 else CellNoise if counted else GroupNoise
     return make(statistic, law, limits)
 
 

@@ -30,3 +30,6 @@ from ._seen import seen as seen
 from ._standing import Standing as Standing
 from ._standing import promised_guess as promised_guess
 from ._standing import standing as standing
+from ._together import TableShare as TableShare
+from ._together import Together as Together
+from ._together import together_of as together_of

@@ -11,7 +11,7 @@ from typing import Any
 
 from sievert.files import Scenario, added_noise
 from sievert.numerics import amount, belief_growth, in_percent, number
-from sievert.questions import seen
+from sievert.questions import TableShare, seen
 from sievert.release import Effect, InAll, NoisyTable, Preview, Release
 from sievert.report import plots
 from sievert.report._audit_pictures import noise_pictures, releases_picture
@@ -59,8 +59,27 @@ def _errors(found: Preview | Effect) -> Iterator[str]:
             if found.kept
             else "Some values never stay as they are."
         )
-    if found.noise_sd is None and found.kept is None:
+    yield from (_table_error(table, found.confidence) for table in found.tables)
+    if found.noise_sd is None and found.kept is None and not found.tables:
         yield "The outputs are not numbers, so there is no error to state."
+
+
+def _table_error(table: TableShare, confidence: float) -> str:
+    """How far off one of several tables is, and what it costs."""
+    name = _capital(table.name)
+    if table.ranks is not None:
+        off = (
+            f"chosen at most {amount(table.ranks)} records further from its rank than the best grid point "
+            f"with probability {in_percent(confidence)}"
+        )
+    elif table.radius is None or table.noise_sd is None:
+        off = "of no use: the noise has no bound"
+    else:
+        off = (
+            f"off by at most {_plain(table.radius)} with probability {in_percent(confidence)} (standard "
+            f"deviation {amount(table.noise_sd)})"
+        )
+    return f"{name}: {off}, for ε = {number(table.eps_alone)}."
 
 
 def _leakage(found: Preview | Effect) -> Iterator[str]:
@@ -89,21 +108,21 @@ def _in_all(found: Preview | Effect) -> Iterator[str]:
             "one earlier release" if together.releases == 2 else f"{together.releases - 1} earlier releases"
         )
         yield (
-            f"Together with {earlier} of this ledger ε = {number(together.eps)}{per} is spent"
+            f"Together with {earlier} of this ledger {found.symbol} = {number(together.eps)}{per} is spent"
             f"{_guess_of(together)}."
         )
     if whole is not None and together is not None and whole.guess is not None and whole.eps > together.eps:
-        yield _spent(whole, found.alike, per)
+        yield _spent(whole, found.alike, f" of {found.symbol} = {number(whole.eps)}{per}", found.symbol)
 
 
-def _spent(whole: InAll, alike: InAll | None, per: str) -> str:
+def _spent(whole: InAll, alike: InAll | None, amount: str, symbol: str) -> str:
     """What the budget allows: releases of this file, where there were no others, and any."""
-    budget = f"the whole budget of ε = {number(whole.eps)}{per}"
+    budget = f"the whole budget{amount}"
     if alike is None or alike.guess is None or alike.guess == whole.guess or (alike.releases or 0) < 2:
         return f"If {budget} is spent{_guess_of(whole)}."
     return (
         f"If {budget} is spent on {alike.releases} releases like this one{_guess_of(alike)}; on any releases "
-        f"of so much ε: at most {in_percent(whole.guess or 1.0)}."
+        f"of so much {symbol}: at most {in_percent(whole.guess or 1.0)}."
     )
 
 
@@ -121,13 +140,17 @@ def _ledger(found: Preview) -> Iterator[str]:
         yield "There is none: a release needs one."
     elif found.eps is None:
         yield f"It adds ε up, and the noise keeps none; {number(found.remaining)} is left{through}."
+    elif found.plan is not None:
+        yield f"The plan {found.plan} has paid for it; {number(found.remaining)} is left{through}."
     elif found.remaining_after is None:
-        yield f"ε = {number(found.eps)} would be asked for and {number(found.remaining)} is left{through}."
+        cost = f"{found.symbol} = {number(found.eps)}"
+        yield f"{cost} would be asked for and {number(found.remaining)} is left{through}."
     else:
-        yield (
-            f"ε = {number(found.eps)} would be charged to each person; {number(found.remaining)} is left now"
-            f"{through} and {number(found.remaining_after)} would be left."
-        )
+        cost = f"{found.symbol} = {number(found.eps)} would be charged to each person"
+        left = f"{number(found.remaining)} is left now{through}"
+        yield f"{cost}; {left} and {number(found.remaining_after)} would be left."
+    if found.pair is not None and found.remaining is not None:
+        yield f"It costs most between {found.pair[0]} and {found.pair[1]}."
     if found.about is not None:
         yield f"It adds up what is learned about {found.about}."
 
@@ -271,7 +294,8 @@ def _glance(
     """What is asked first: the cost, the error in the unit of the numbers, the guess."""
     metres = " m" if found.unit == "metre" else ""
     per = " for each metre" if metres else ""
-    yield "cost for each person", "no ε: nothing adds it up" if eps is None else f"ε = {number(eps)}{per}"
+    cost = "no ε: nothing adds it up" if eps is None else f"{found.symbol} = {number(eps)}{per}"
+    yield "cost for each person", cost
     if found.noise_sd is not None and found.expected_error is not None and found.radius is not None:
         yield "standard deviation of the noise", f"{amount(found.noise_sd)}{metres}"
         yield "mean distance from the truth", f"{amount(found.expected_error)}{metres}"
@@ -292,7 +316,7 @@ def _glance(
         if item is not None and item.guess is not None and (item.releases or 2) > 1:
             yield name, f"{'' if item.exact else 'at most '}{in_percent(item.guess)}"
     if left is not None:
-        yield "left in the ledger afterwards", f"ε = {number(left)}{per}"
+        yield "left in the ledger afterwards", f"{found.symbol} = {number(left)}{per}"
 
 
 def _noise(scenario: Scenario) -> list[Picture]:
