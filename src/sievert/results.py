@@ -108,6 +108,8 @@ if TYPE_CHECKING:
     from sievert.questions.match import Match as Match
     from sievert.questions.vectors import VectorsAnswer as VectorsAnswer
     from sievert.questions.vectors import VectorsAudit as VectorsAudit
+    from sievert.release import Affordable as Affordable
+    from sievert.release import Afforded as Afforded
     from sievert.release import DocumentsPreview as DocumentsPreview
     from sievert.release import DocumentsRelease as DocumentsRelease
     from sievert.release import Preview as Preview
@@ -185,7 +187,9 @@ ROOMS = {
     "questions.interval": "IntervalFacts",
     "questions.match": "Match",
     "questions.vectors": "VectorsAnswer VectorsAudit",
-    "release": "DocumentsPreview DocumentsRelease Preview Release VectorsPreview VectorsRelease",
+    "release": (
+        "Affordable Afforded DocumentsPreview DocumentsRelease Preview Release VectorsPreview VectorsRelease"
+    ),
     "spaces": "Automorphisms PairOrbits ProductSymmetries Symmetries",
     "text": (
         "AttackBench BagLikelihood BagLoss Finding Flow HideReveal Neighbours Obfuscated Profile Promise "

@@ -169,9 +169,25 @@ class Scenario(Described):
     @property
     def mechanism(self) -> Family:
         """The family of [mechanism], with its parameter."""
-        if self.document.mechanism is None:
+        family = self.document.mechanism
+        if family is None:
             raise FileError(f"{self.source}: table [mechanism] is missing")
-        return self.document.mechanism
+        return family if family.is_settled else self._settled
+
+    @cached_property
+    def _settled(self) -> Family:
+        """The family of [mechanism] with the ε or σ that its accuracy takes for the file's table."""
+        family = self.document.mechanism
+        assert family is not None
+        if not self.document.query.is_table:
+            raise FileError(
+                f"{self.source}, mechanism.accuracy: goes with counts, sums and histograms over all records; "
+                "give eps for a release row by row"
+            )
+        found, policy = self.tabulated, self.policy
+        absence = found.absence and policy.absent is None
+        with self._at("mechanism"):
+            return family.settled(found.statistic, found.sensitivity, policy, absence)
 
     @cached_property
     def channel(self) -> Channel:

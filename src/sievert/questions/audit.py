@@ -116,9 +116,9 @@ class Audit(Result):
     rho: Fraction | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Fields as plain data; inference, interval and together only where there are any."""
+        """Fields as plain data; inference, interval, together and ρ only where there are any."""
         found = super().to_dict()
-        for name in ("inference", "interval", "together"):
+        for name in ("inference", "interval", "together", "rho"):
             if getattr(self, name) is None:
                 del found[name]
         return found

@@ -1,3 +1,6 @@
+from ._afford import Affordable as Affordable
+from ._afford import Afforded as Afforded
+from ._afford import afford as afford
 from ._central import NoisyTable as NoisyTable
 from ._documents import DocumentsPreview as DocumentsPreview
 from ._documents import DocumentsRelease as DocumentsRelease

@@ -35,13 +35,23 @@ def lines(result: Result) -> Iterator[tuple[str, list[str]]]:
 def _(found: Preview) -> Iterator[tuple[str, list[str]]]:
     yield "What is protected", [found.policy]
     yield "What would be released", [f"{_capital(found.released)}, through {found.mechanism}.", found.promise]
-    yield "How good it would be", list(_errors(found))
+    yield "How good it would be", [*_errors(found), *_beside(found)]
     yield "What it gives away", list(_leakage(found))
     yield "The ledger", list(_ledger(found))
     if found.accept:
         yield "Accepted?", [f"{str(check)[:1].upper()}{str(check)[1:]}." for check in found.accept]
     if found.warnings:
         yield "Note", list(found.warnings)
+
+
+def _beside(found: Preview) -> Iterator[str]:
+    """Other noise at the same guess."""
+    if found.beside is not None:
+        yield (
+            f"At the same guess about one record: {found.beside.mechanism} for each step, of standard "
+            f"deviation {amount(found.beside.noise_sd)}, is off by at most {_plain(found.beside.radius)} "
+            f"with probability {in_percent(found.confidence)}."
+        )
 
 
 def _errors(found: Preview | Effect) -> Iterator[str]:
