@@ -23,7 +23,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from more_proofs import MORE
 from mutations import mutated
-from opinions import CHECKER, disagreement, first_opinion, second_opinion
+from opinions import CHECKER, disagreement, first_opinion, probes, second_opinion
 from test_every_check import BASES, FORGED, changed
 
 import sievert as sv
@@ -180,7 +180,8 @@ def test_they_prove_the_same_numbers(name: str) -> None:
 
 def test_every_statement_is_what_was_recorded() -> None:
     """To the letter, with its numbers; `SIEVERT_GOLDEN=write` records anew."""
-    said = {name: [str(judge(content)) for judge in JUDGES] for name, content in honest().items()}
+    said: dict[str, Any] = {name: [str(judge(c)) for judge in JUDGES] for name, c in honest().items()}
+    said["verify.py"] = probes(CHECKER)
     if os.environ.get("SIEVERT_GOLDEN") == "write":
         RECORDED.write_text(json.dumps(said, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     assert said == json.loads(RECORDED.read_text(encoding="utf-8"))

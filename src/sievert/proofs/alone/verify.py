@@ -2139,7 +2139,7 @@ def block_sizes(proof: Content) -> str:
     """Sizes of blocks forbid that B coarsens A."""
     sizes = []
     for name in ("less_safe", "safer"):
-        pairs = [items(pair, 2) for pair in items(proof[name])]
+        pairs = couples(proof[name])
         found = {whole(size, 1): whole(count, 1) for size, count in pairs}
         require(bool(found) and len(found) == len(pairs), "there are no blocks, or a size is listed twice")
         sizes.append(found)
@@ -2338,10 +2338,7 @@ SLACK = Fraction(1, 10**8)
 
 def moves_of(proof: Content) -> list[tuple[int, Fraction]]:
     """[steps, distance], above 0."""
-    found = [
-        (whole(steps, 1), exact(length))
-        for steps, length in (items(move, 2) for move in items(proof["moves"]))
-    ]
+    found = [(whole(steps, 1), exact(length)) for steps, length in couples(proof["moves"])]
     require(bool(found) and all(length > 0 for _, length in found), "a move has no length, or there is none")
     return found
 
@@ -2758,7 +2755,7 @@ def documents(proof: Content) -> str:
     vectors = [vector(row) for row in items(proof["vectors"])]
     bags = []
     for given in items(proof["bags"]):
-        pairs = [items(pair, 2) for pair in items(given)]
+        pairs = couples(given)
         bag = {whole(word): whole(times, 1) for word, times in pairs}
         require(bool(bag) and len(bag) == len(pairs), "a document has no words, or a word twice")
         bags.append(bag)
