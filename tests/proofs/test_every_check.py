@@ -99,6 +99,10 @@ BASES: dict[str, Callable[[], Content]] = {
         lower="1/2",
         upper="1/2",
     ),
+    "divergence": of(
+        "guess under a divergence", values=3, order="2", divergence="1/5", missed="1/2", rho="1/10"
+    ),
+    "one order": of("guess under a divergence", values=2, order="3/2", divergence="1/5", missed="1/3"),
     "codes": of(
         "codes",
         bits=2,
@@ -519,6 +523,14 @@ FORGED: list[tuple[str, tuple[Any, ...], Any, str]] = [
     ("guess", ("delta",), "2", "between 0 and 1"),
     ("guess with a prior", ("prior",), ["1/4", "1/2"], "the prior the sum 1"),
     ("guess with a prior", ("cover",), ["1/2"], "prior and cover need one entry"),
+    ("divergence", ("order",), "1/2", "order must be from 1"),
+    ("divergence", ("divergence",), "-1/5", "divergence ≥ 0"),
+    ("divergence", ("rho",), "1/20", "ρ times the order"),
+    ("divergence", ("values",), 1, "whole number"),
+    ("divergence", ("missed",), "7/10", "what a blind guess misses"),
+    ("divergence", ("missed",), "11/20", "keeps the divergence"),
+    ("one order", ("order",), "1", "order above 1"),
+    ("one order", ("divergence",), "2/5", "keeps the divergence"),
     ("codes", ("bits",), 0, "must be 1 or more"),
     ("codes", ("releases",), 9999, "few enough to check"),
     ("codes", ("distance",), "3/2", "distance must be from 0 to 1"),

@@ -131,7 +131,14 @@ class AddedGeometric(AddedToNumbers):
     """Geometric noise, which spends the same on every step."""
 
     def law(
-        self, statistic: Statistic, sensitivity: Sensitivity, eps: Fraction | None, alpha: Fraction | None
+        self,
+        statistic: Statistic,
+        sensitivity: Sensitivity,
+        eps: Fraction | None,
+        alpha: Fraction | None,
+        *,
+        policy: Policy,
+        absence: bool = False,
     ) -> NoiseLaw:
         return geometric_law(statistic, sensitivity.steps, eps, alpha)
 

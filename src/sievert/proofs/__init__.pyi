@@ -68,6 +68,7 @@ from ._refinement import MixtureProof as MixtureProof
 from ._refinement import PartitionProof as PartitionProof
 from ._refinement import sizes_forbid as sizes_forbid
 from ._regret import RegretProof as RegretProof
+from ._response_guess import ResponseGuessProof as ResponseGuessProof
 from ._space import Decay as Decay
 from ._space import ProofSpace as ProofSpace
 from ._space import keeps_digits as keeps_digits

@@ -72,6 +72,7 @@ class Audit(Result):
     unanswered : adversaries of the file whose gain is not known, each with the reason
     inference : what the release tells about the secret of [inference] (None: the file has no such table)
     interval : what noise on an interval means for real numbers (None: the noise is none of those)
+    rho : the ρ for one record of noise that keeps no ε (None: it keeps one, or its ρ is not known)
     """
 
     title: str
@@ -109,6 +110,7 @@ class Audit(Result):
     interval: IntervalFacts | None = None
     secret: Literal["value", "record", "answer"] = "answer"
     repeated_method: str = ""
+    rho: Fraction | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Fields as plain data; inference and interval only where there are any."""
@@ -257,6 +259,7 @@ def audit(scenario: Described | str | Path) -> Audit | Result:
         interval=_interval(scenario.channel, scenario),
         secret=scenario.gains_about,
         repeated_method=repeated.method,
+        rho=scenario.claimed_rho,
     )
     return replace(result, standing=standing(scenario, result))
 
