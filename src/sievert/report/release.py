@@ -166,7 +166,7 @@ def _(found: PlannedReleases) -> Iterator[tuple[str, list[str]]]:
         "The ledger",
         [
             f"It adds up what is learned about {found.about}.",
-            f"Its last hash is {found.head[:16]}…: note it elsewhere to notice an older one put back in place.",
+            f"Its last hash is {found.head[:16]}…: note it elsewhere to notice an older copy.",
         ],
     )
 
