@@ -110,8 +110,14 @@ if TYPE_CHECKING:
     from sievert.questions.vectors import VectorsAudit as VectorsAudit
     from sievert.release import Affordable as Affordable
     from sievert.release import Afforded as Afforded
+    from sievert.release import ChargedPlan as ChargedPlan
+    from sievert.release import ChargedRelease as ChargedRelease
     from sievert.release import DocumentsPreview as DocumentsPreview
     from sievert.release import DocumentsRelease as DocumentsRelease
+    from sievert.release import Fit as Fit
+    from sievert.release import LedgerAccount as LedgerAccount
+    from sievert.release import LedgerGuess as LedgerGuess
+    from sievert.release import PlannedReleases as PlannedReleases
     from sievert.release import Preview as Preview
     from sievert.release import Release as Release
     from sievert.release import VectorsPreview as VectorsPreview
@@ -188,7 +194,8 @@ ROOMS = {
     "questions.match": "Match",
     "questions.vectors": "VectorsAnswer VectorsAudit",
     "release": (
-        "Affordable Afforded DocumentsPreview DocumentsRelease Preview Release VectorsPreview VectorsRelease"
+        "Affordable Afforded ChargedPlan ChargedRelease DocumentsPreview DocumentsRelease Fit LedgerAccount "
+        "LedgerGuess PlannedReleases Preview Release VectorsPreview VectorsRelease"
     ),
     "spaces": "Automorphisms PairOrbits ProductSymmetries Symmetries",
     "text": (

@@ -1,3 +1,4 @@
+from ._account import read_key as read_key
 from ._afford import Affordable as Affordable
 from ._afford import Afforded as Afforded
 from ._afford import afford as afford
@@ -6,7 +7,15 @@ from ._documents import DocumentsPreview as DocumentsPreview
 from ._documents import DocumentsRelease as DocumentsRelease
 from ._in_all import Effect as Effect
 from ._in_all import InAll as InAll
+from ._ledger_account import ChargedPlan as ChargedPlan
+from ._ledger_account import ChargedRelease as ChargedRelease
+from ._ledger_account import Fit as Fit
+from ._ledger_account import LedgerAccount as LedgerAccount
+from ._ledger_account import LedgerGuess as LedgerGuess
+from ._ledger_account import account as account
 from ._plan import make_plan as make_plan
+from ._planning import PlannedReleases as PlannedReleases
+from ._planning import plan as plan
 from ._preview import Preview as Preview
 from ._preview import preview as preview
 from ._running import Release as Release

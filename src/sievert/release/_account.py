@@ -15,7 +15,7 @@ from sievert.files import Described, contents
 from sievert.ledger import Budget
 from sievert.numerics import brief
 
-__all__ = ["Accounted", "Cost", "hash_of"]
+__all__ = ["Accounted", "Cost", "hash_of", "read_key"]
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,11 @@ def _budget_path(scenario: Described, name: str) -> Path:
 def _ledger_key(scenario: Described, name: str | None) -> bytes | None:
     if name is None:
         return None
-    path = scenario.folder / name
+    return read_key(scenario.folder / name)
+
+
+def read_key(path: Path) -> bytes:
+    """The secret that binds a ledger's records, from its file."""
     try:
         key = path.read_bytes().strip()
     except OSError as problem:

@@ -12,7 +12,7 @@ from typing import Any
 from sievert.files import Scenario, added_noise
 from sievert.numerics import amount, belief_growth, in_percent, number
 from sievert.questions import TableShare, seen
-from sievert.release import Effect, InAll, NoisyTable, Preview, Release
+from sievert.release import Effect, InAll, NoisyTable, PlannedReleases, Preview, Release
 from sievert.report import plots
 from sievert.report._audit_pictures import noise_pictures, releases_picture
 from sievert.report._page import Page, Picture, Table, page_html
@@ -184,6 +184,18 @@ def _(found: Release) -> Iterator[tuple[str, list[str]]]:
                 f"{near(late)} could not be given its name yet; the next release tries."
                 for late in found.pending
             ),
+        ],
+    )
+
+
+@lines.register
+def _(found: PlannedReleases) -> Iterator[tuple[str, list[str]]]:
+    yield "What the plan promises", found.sentences()
+    yield (
+        "The ledger",
+        [
+            f"It adds up what is learned about {found.about}.",
+            f"Its last hash is {found.head[:16]}…: note it elsewhere to notice an older copy.",
         ],
     )
 
