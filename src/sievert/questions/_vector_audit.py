@@ -13,7 +13,7 @@ from sievert.numerics import in_percent
 from sievert.results import Result
 from sievert.vectors import NoisyHash, PaperBounds, ReIdentification, paper_bounds
 
-__all__ = ["DISTANCES", "VectorsAudit", "audit_vectors"]
+__all__ = ["DISTANCES", "VectorsAudit", "audit_vectors", "failed_limits"]
 
 # Why ξ is a bound.
 BOUNDS = {
@@ -120,6 +120,13 @@ def _bounds(scenario: VectorScenario) -> PaperBounds | None:
     return paper_bounds(
         scenario.hashing.bits, scenario.hashing.collision(model.distance), mechanism.eps, model.delta
     )
+
+
+def failed_limits(scenario: VectorScenario) -> tuple[str, ...]:
+    """The limits of [accept] that the file exceeds."""
+    model, known = scenario.document.vectors, scenario.known
+    threat = None if known is None else scenario.mechanism.threat(known.rows)
+    return _failed(scenario, scenario.mechanism.xi(model.distance, model.delta), threat)
 
 
 def _failed(scenario: VectorScenario, xi: float, threat: ReIdentification | None) -> tuple[str, ...]:

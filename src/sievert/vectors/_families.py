@@ -47,6 +47,12 @@ class VectorMechanism(ABC):
     exact = True
     accounted = False
     kind = ""
+    level_name = "eps"
+
+    @property
+    def level(self) -> float:
+        """How much noise there is: `eps`, or the `scale` of soft signs."""
+        return float(getattr(self, self.level_name))
 
     @abstractmethod
     def words(self) -> str:
@@ -135,6 +141,7 @@ class SoftSigns(VectorMechanism):
     clip: float | None = None
 
     kind = "soft-sign"
+    level_name = "scale"
 
     def words(self) -> str:
         limit = "" if self.clip is None else f", log-odds of a bit at most {self.clip:g}"
