@@ -221,6 +221,30 @@ def test_designs_are_weighed_by_far_pairs_too(folder: Path, monkeypatch: pytest.
         about_vectors("design", written(folder, 'kind = "lsh-response"\neps = 1.0', hashed=turned))
 
 
+def test_codes_of_many_values(folder: Path) -> None:
+    """MinHash with four values: audited, proved, limited, compared, released and matched."""
+    hashed = '{ kind = "minhash", bits = 6, seed = 7, values = 4 }'
+    scenario = written(folder, vectors='known = "known.npz"', hashed=hashed)
+    found, eps = audit_vectors(scenario), scenario.mechanism.level
+    assert found.xi <= 2.0 and found.exact and found.bounds is None and "4 values" in found.mechanism
+    assert accountant(6, 0.05 * 0.75, eps, values=4).xi(0.01) == found.xi
+    assert found.threat is not None and not found.threat.exact and 1 / 40 < found.threat.value < 1
+    assert sv.verify(promise_of_vectors(scenario)).holds
+    limits = about_vectors("limits", scenario).facts
+    assert limits["own_bits"] == pytest.approx(
+        6 * math.log2(float(sv.capacity(sv.vectors.channel(1, eps, values=4))))
+    )
+    assert compare_vectors(scenario, scenario).certificate is not None
+    done = run_vectors(scenario)
+    released = read_released_codes(done.output)
+    assert released.codes.values == 4 and released.codes.coordinates().max() == 3
+    assert match(released.users, released.codes, 3, released.eps, seed=1).distance is None
+    with pytest.raises(FileError, match="design is for bits"):
+        about_vectors("design", scenario)
+    with pytest.raises(SievertError, match="values"):
+        written(folder, hashed='{ kind = "minhash", bits = 6, seed = 7, values = 1 }').check()
+
+
 def test_limits_are_kept(folder: Path) -> None:
     strict = written(
         folder, vectors='known = "known.npz"', more="[accept]\nnats = 1.0\nreidentified = 0.01\n"

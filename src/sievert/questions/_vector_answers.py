@@ -124,24 +124,25 @@ def _guessed(scenario: VectorScenario, guess: float, distance: float, many: int)
 
 def _limits(scenario: VectorScenario, eps: float | None = None) -> VectorsAnswer:
     scenario = at_level(scenario, eps)
-    worst, bits = float(scenario.mechanism.worst()), scenario.hashing.bits
+    worst, count, values = float(scenario.mechanism.worst()), scenario.hashing.bits, scenario.hashing.values
+    bits = count * math.log2(values)
     # M outputs and ratios e^W: a factor M·e^W/(e^W + M - 1) at most.
     outputs = bits * math.log(2)
     anybody = min(worst, outputs + worst - _log_sum(worst, _log_less_one(outputs))) / math.log(2)
     facts: dict[str, Any] = {"bits": anybody, "worst_nats": worst, "code_bits": bits}
     lines = [
-        f"A code without noise could leak {bits} bits.",
+        f"A code without noise could leak {bits:g} bits.",
         "The bounds hold for gains that are not negative.",
     ]
     if scenario.mechanism.kind != "laplace-lsh":
-        # Independent coins with log-odds L leak log2(2·σ(L)) bits each.
-        own = bits * (1 + math.log2(1 / (1 + math.exp(-worst / bits))))
+        # Independent coordinates of v values with ratios e^L leak log2(v/(1 + (v-1)·e^-L)) bits each.
+        own = bits - count * math.log2(1 + (values - 1) * math.exp(-worst / count))
         facts["own_bits"] = own
-        lines.insert(0, f"This mechanism, whose bits are independent coins, leaks at most {own:.4g} bits.")
+        lines.insert(0, f"This mechanism, whose coordinates are independent, leaks at most {own:.4g} bits.")
     return VectorsAnswer(
         "limits",
         scenario.title,
-        f"No mechanism on {bits} bits with at most {worst:.4g} nats between any two users leaks more than "
+        f"No mechanism on {bits:g} bits with at most {worst:.4g} nats between any two users leaks more than "
         f"{anybody:.4g} bits about anybody's vector, whoever guesses.",
         facts,
         tuple(lines),

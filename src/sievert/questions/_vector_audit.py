@@ -115,7 +115,8 @@ def audit_vectors(scenario: VectorScenario) -> VectorsAudit:
 
 def _bounds(scenario: VectorScenario) -> PaperBounds | None:
     mechanism, model = scenario.mechanism, scenario.document.vectors
-    if not isinstance(mechanism, NoisyHash) or not mechanism.accounted or model.delta == 0:
+    bits = scenario.hashing.values == 2
+    if not isinstance(mechanism, NoisyHash) or not mechanism.accounted or not bits or model.delta == 0:
         return None
     return paper_bounds(
         scenario.hashing.bits, scenario.hashing.collision(model.distance), mechanism.eps, model.delta

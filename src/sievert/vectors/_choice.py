@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.special import logit
+from scipy.special import gammaln, logit, xlog1py, xlogy
 
 from sievert.arrays import FloatArray
 from sievert.errors import VectorError
@@ -33,7 +33,7 @@ __all__ = [
 
 TRIED = (8, 16, 32, 64, 128)
 # Pairs of noises that Laplace noise is averaged over.
-DRAWS = 1000
+DRAWS = 2000
 
 
 @dataclass(frozen=True)
@@ -146,8 +146,9 @@ def laplace_distance(dimension: int, bits: int, eps: float, distance: float) -> 
         cosine = turn / np.sqrt(turn**2 + rng.chisquare(max(dimension - count - 1, 1), DRAWS))
         inner, sizes = inner + cosine * np.sqrt(rest[0] * rest[1]), sizes + rest
     angles = np.arccos(np.clip(inner / np.sqrt(sizes[0] * sizes[1]), -1, 1)) / math.pi
-    places = np.clip(angles, 1e-9, 1 - 1e-9)
-    laws = np.array([np.exp(log_binomial(bits, float(logit(angle)))) for angle in places])
+    counts = np.arange(bits + 1)
+    ways = gammaln(bits + 1) - gammaln(counts + 1) - gammaln(bits + 1 - counts)
+    laws = np.exp(ways + xlogy(counts, angles[:, None]) + xlog1py(bits - counts, -angles[:, None]))
     return np.asarray(laws.mean(axis=0))
 
 

@@ -85,7 +85,7 @@ def reidentification(
     ----------
     codes : of all users, as the hash gives them
     eps : nats a bit of the noise, from 0 to inf
-    draws : noisy codes that are tried where the codes have more than 22 bits
+    draws : noisy codes that are tried where the codes have more than 22 bits, or more than two values
     rng : seed or generator of the trial
 
     Returns
@@ -106,15 +106,15 @@ def reidentification(
     (0.449988, 0.75)
     """
     given = read_codes("codes", codes)
-    if given.values != 2 or given.mechanism != "no noise":
-        raise VectorError("codes must be bits as the hash gives them, without noise; perturb nothing before")
+    if given.mechanism != "no noise":
+        raise VectorError("codes must be as the hash gives them, without noise; perturb nothing before")
     level = non_negative("eps", eps, VectorError, infinite=True)
     users = len(given)
     distinct = len(np.unique(given.words, axis=0))
     plain = distinct / users
     if level == math.inf:
         return ReIdentification(plain, 1 / users, plain, users, True)
-    if given.bits <= MOST_LISTED_BITS:
+    if given.values == 2 and given.bits <= MOST_LISTED_BITS:
         value = _listed(given, level) / users
         return ReIdentification(min(value, plain), 1 / users, plain, users, True)
     value, deviation = _simulated(given, level, whole("draws", draws, VectorError), rng)
