@@ -154,13 +154,13 @@ def test_a_slot_that_is_given_up_stays_used(tmp_path: Path, monkeypatch: pytest.
 @pytest.mark.parametrize("count", [0, -1, 1.5, "52", None, True, 10**7])
 def test_a_plan_of_no_slots_is_refused(tmp_path: Path, count: Any) -> None:
     file = office(tmp_path)
-    with pytest.raises(LedgerError, match="plan is .*whole number"):
+    with pytest.raises(LedgerError, match=r"plan is .*whole number"):
         sv.release.plan(file, count)
     assert not (tmp_path / "budget.ledger").exists()
 
 
 def test_a_plan_beyond_the_budget_is_refused_whole(tmp_path: Path) -> None:
-    with pytest.raises(BudgetError, match="this plan of 61 releases asks for ε = 30.5"):
+    with pytest.raises(BudgetError, match=r"this plan of 61 releases asks for ε = 30\.5"):
         sv.release.plan(office(tmp_path), 61)
     assert Ledger.look(tmp_path / "budget.ledger").spent == 0
 
@@ -262,7 +262,7 @@ def test_several_records_of_a_person_move_alike(tmp_path: Path) -> None:
 
 
 def test_rows_one_by_one_add(tmp_path: Path) -> None:
-    """k-ary response: 0.131643654 for 12 values at ε = 1 (not its divergence), and r rows cost r times that."""
+    """k-ary response: 0.131643654 for 12 values at ε = 1 (not its divergence); r rows cost r times that."""
     path = office(tmp_path, query="record", kind="randomised-response", level="eps = 1.0")
     path.write_text(path.read_text().replace("records = 12\n", ""))
     made = make_plan(sv.load(path))
