@@ -151,6 +151,9 @@ def test_a_value_alone_still_needs_a_use(sievert: Sievert, tmp_path: Path) -> No
         ('[use]\nloss = "absolute"\n', ["--output", "x.csv"], "is written to .toml"),
         ('[use]\nloss = "absolute"\n', ["--eps", "-1"], "eps is -1"),
         ('[use]\nloss = "absolute"\n', ["--eps", "inf"], "give a finite ε"),
+        ('[use]\nloss = "absolute"\ngap = 0\n', [], "key use.gap must be greater than 0 (given: 0)"),
+        ('[use]\nloss = "absolute"\n', ["--gap", "2"], "gap is 2.0; it must be above 0 and at most 1"),
+        ('[use]\nloss = "absolute"\n', ["--device", "cuda:99"], "device is 'cuda:99'"),
         ('[use]\nloss = "absolute"\nprior = [1.0]\n', [], "use.prior: the list has 1 entries"),
     ],
 )
@@ -203,3 +206,22 @@ def test_noise_for_a_table_claims_no_channel(sievert: Sievert, tmp_path: Path) -
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "sizes-optimal.csv").read_text(encoding="utf-8") == "mine"
     assert not (tmp_path / "sizes-optimal.npz").exists() and "sizes-optimal.toml" in done.stdout
+
+
+@pytest.mark.parametrize("option", [[], ["--gap", "0.2"]])
+def test_places_without_symmetry_within_a_gap(sievert: Sievert, tmp_path: Path, option: list[str]) -> None:
+    rng = np.random.default_rng(4)
+    places = rng.random((104, 2)) * 6
+    points = "\n".join(f"p{k},{x:.3f},{y:.3f}" for k, (x, y) in enumerate(places))
+    (tmp_path / "points.csv").write_text(f"place,x,y\n{points}\n", encoding="utf-8")
+    file = tmp_path / "town.toml"
+    file.write_text(
+        'version = 1\n[policy]\nsecrets = { metric = "euclidean", points = "points.csv" }\n'
+        '[query]\nkind = "record"\n[mechanism]\nkind = "exponential"\neps = 0.5\n'
+        f'[use]\nloss = "distance"\n{"" if option else "gap = 0.2"}\n',
+        encoding="utf-8",
+    )
+    done = sievert("design", file, "--json", *option)
+    assert done.returncode == 0, done.stderr
+    best = json.loads(done.stdout)["found"]["optimal"]
+    assert "interior point" in best["method"] and 0 < best["gap"] <= 0.2 * best["loss"]

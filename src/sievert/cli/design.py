@@ -11,6 +11,7 @@ from sievert.cli import _described as others
 from sievert.cli._present import (
     AsJson,
     Asked,
+    Device,
     Force,
     ProofPath,
     present,
@@ -28,6 +29,11 @@ def design(
         float | None,
         real_option("ε in nats; by default the file's own."),
     ] = None,
+    gap: Annotated[
+        float | None,
+        real_option("Share of the loss that the proof may leave open; by default the file's [use] gap."),
+    ] = None,
+    device: Device = None,
     output: Annotated[
         Path | None,
         typer.Option(help="Write the designed file here (.toml; the channel beside it, as .npz or .csv)."),
@@ -41,7 +47,8 @@ def design(
 
     Writes the designed mechanism and a file that names it, by default FILE-optimal.toml beside FILE.
     """
-    if others.answer("design", file, force, as_json, report, proof, eps=eps, output=output):
+    without = {"--gap": gap, "--device": device}
+    if others.answer("design", file, force, as_json, report, proof, without=without, eps=eps, output=output):
         return
     from sievert.errors import FileError
     from sievert.files import identified, load_scenario
@@ -56,7 +63,7 @@ def design(
     for suffix in channel_suffixes(scenario):
         asked.claim(f"the channel ({suffix})", target.with_suffix(suffix))
     with progress_bar():
-        result = design_of(scenario, eps)
+        result = design_of(scenario, eps, gap, device)
     written = result.files(scenario, target)
     # The file that names the others comes last.
     for path, content in reversed(written.values()):

@@ -174,12 +174,14 @@ def candidates(
     *,
     alpha: object = None,
     query: Query | None = None,
+    gap: float = 1e-9,
+    device: str | None = None,
 ) -> Candidates:
     """The optimal mechanism and the standard ones for the same policy and ε, side by side.
 
     Parameters
     ----------
-    policy_or_metric, eps, prior, loss, alpha, query : as in `sv.optimal_mechanism`
+    policy_or_metric, eps, prior, loss, alpha, query, gap, device : as in `sv.optimal_mechanism`
     gains : what adversaries want; the best guess by default
 
     Returns
@@ -208,7 +210,7 @@ def candidates(
     wanted = as_loss(loss, metric.points)
     instance("gains", gains, list | tuple, "a list of gains", GainError)
     adversaries = [as_gain(gain, metric.points) for gain in gains]
-    best = optimal_mechanism(metric, eps, belief, wanted, alpha=alpha)
+    best = optimal_mechanism(metric, eps, belief, wanted, alpha=alpha, gap=gap, device=device)
     return _weighed(metric, belief, wanted, adversaries, best, {OPTIMAL: best.mechanism})
 
 

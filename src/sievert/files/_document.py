@@ -94,6 +94,11 @@ class UseModel(Section):
         description='with `loss = "estimation-variance"`: how many reports frequencies are estimated from, '
         "1000 unless given",
     )
+    gap: Annotated[float, Field(gt=0, le=1)] = Field(
+        1e-9,
+        description="how near to the best possible a design must be proved to come, as a share of its loss; "
+        "0.01 lets `sievert design` solve hundreds of places",
+    )
 
     @model_validator(mode="after")
     def _reports_of_a_survey(self) -> Self:

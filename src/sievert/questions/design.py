@@ -173,32 +173,36 @@ def channel_suffixes(scenario: Scenario) -> tuple[str, ...]:
     return () if only_noise else (EXACT, FLOATS)
 
 
-def design_of(scenario: Scenario, eps: float | None = None) -> Design | NoiseDesign | ResponseDesign:
-    """The design for a file: its policy and query, its loss, at its own ε or another."""
+def design_of(
+    scenario: Scenario, eps: float | None = None, gap: float | None = None, device: str | None = None
+) -> Design | NoiseDesign | ResponseDesign:
+    """The design for a file: its policy and query, its loss, at its own ε and gap or others."""
     if eps == math.inf:
         raise MechanismError("eps is inf; nothing would be hidden, and no audit accepts it; give a finite ε")
     use = scenario.document.use
     if use is not None and not use.loss.of_one_release:
         return response_design(scenario, eps)
     if scenario.region is not None:
-        return _on_map(scenario, eps)
+        return _on_map(scenario, eps, gap, device)
     over_all = scenario.document.query.is_table
     if over_all and scenario.document.use is None:
         return noise_design(scenario, eps)
     try:
-        return listed_design(scenario, eps)
+        return listed_design(scenario, eps, gap, device)
     except TooLargeError:
         if not over_all:
             raise
     return noise_design(scenario, eps)
 
 
-def _on_map(scenario: Scenario, eps: float | None) -> Design | NoiseDesign:
+def _on_map(
+    scenario: Scenario, eps: float | None, gap: float | None, device: str | None
+) -> Design | NoiseDesign:
     """The best of all mechanisms on few cells; otherwise the noise that a place could get."""
     why = 'needs [use], such as loss = "distance", to say what places are for'
     if scenario.document.use is not None:
         try:
-            return listed_design(scenario, eps)
+            return listed_design(scenario, eps, gap, device)
         except TooLargeError as problem:
             why = str(problem)
     return noise_on_places(scenario, eps, why)
@@ -267,7 +271,9 @@ def response_design(scenario: Scenario, eps: float | None = None) -> ResponseDes
     return ResponseDesign(scenario.title, scenario.policy.describe(), scenario.query.words, found)
 
 
-def listed_design(scenario: Scenario, eps: float | None = None) -> Design:
+def listed_design(
+    scenario: Scenario, eps: float | None = None, gap: float | None = None, device: str | None = None
+) -> Design:
     """The best of all mechanisms on the listed answers, with the standard ones beside it."""
     answers, loss = scenario.answers, scenario.use_loss
     prior = None if scenario.prior_unknown else scenario.use_prior
@@ -279,7 +285,8 @@ def listed_design(scenario: Scenario, eps: float | None = None) -> Design:
     level = None if alpha is not None else file_eps(scenario) if eps is None else eps
     regret = _least_regret(answers, level, loss, alpha) if scenario.prior_unknown else None
     if regret is None:
-        found = candidates(answers, level, prior, loss, gains, alpha=alpha)
+        near = scenario.use.gap if gap is None else gap
+        found = candidates(answers, level, prior, loss, gains, alpha=alpha, gap=near, device=device)
     else:
         found = candidates_beside(regret.mechanism, answers, level, loss, gains, alpha)
     universal, exists = None, None
