@@ -1,13 +1,17 @@
 """Discrete Gaussian noise by σ, ρ, or ε and δ (budgets and statistics, §1.3 and §2)."""
 
+import json
 import math
 from fractions import Fraction as F
+from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import sievert as sv
 from sievert.channels import GaussianLaw
+from sievert.cli.app import app
 from sievert.errors import MechanismError, SievertError
 from sievert.limits import gaussian_delta
 from sievert.mechanisms._gaussian import AddedGaussian, squared_sensitivity
@@ -164,3 +168,14 @@ def test_audit_and_explain_read_the_noise(tmp_path, written):
     if written.startswith("rho"):
         assert found.rho == F(1, 10) and promised.exact
         assert math.isclose(promised.value, sv.explain(rho=0.1, values=3).after, rel_tol=1e-12)
+
+
+def test_audit_json_fits_its_schema(tmp_path):
+    """ρ is there as a number and as a fraction where the noise keeps no ε."""
+    jsonschema = pytest.importorskip("jsonschema")
+    (tmp_path / "g.toml").write_text(FILE.format("rho = 0.1"), encoding="utf-8")
+    done = CliRunner().invoke(app, ["audit", str(tmp_path / "g.toml"), "--json"])
+    answer = json.loads(done.output)
+    assert answer["rho"] == 0.1 and answer["rho_exact"] == "1/10"
+    schema = json.loads((Path(__file__).parents[2] / "docs/schemas/audit.json").read_text(encoding="utf-8"))
+    jsonschema.validate(answer, schema)
