@@ -1,5 +1,6 @@
 """Discrete Gaussian noise by σ, ρ, or ε and δ (budgets and statistics, §1.3 and §2)."""
 
+import importlib
 import json
 import math
 from fractions import Fraction as F
@@ -179,3 +180,12 @@ def test_audit_json_fits_its_schema(tmp_path):
     assert answer["rho"] == 0.1 and answer["rho_exact"] == "1/10"
     schema = json.loads((Path(__file__).parents[2] / "docs/schemas/audit.json").read_text(encoding="utf-8"))
     jsonschema.validate(answer, schema)
+
+
+def test_dp_accounting_rounds_losses_up(oracle):
+    """§8: δ(1) at σ = 4.2 is 1.0820e-6; the peer's grid of losses has 1.0828e-6."""
+    oracle("dp_accounting")
+    peer = importlib.import_module("dp_accounting.pld.privacy_loss_distribution")
+    found = peer.from_discrete_gaussian_mechanism(4.2).get_delta_for_epsilon(1.0)
+    own = GaussianLaw(F("4.2")).delta_of((1,), 1.0)
+    assert f"{found:.4e}" == "1.0828e-06" and own <= found <= own * 1.001
