@@ -1,13 +1,18 @@
 """Discrete Gaussian noise by σ, ρ, or ε and δ (budgets and statistics, §1.3 and §2)."""
 
+import importlib
+import json
 import math
 from fractions import Fraction as F
+from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import sievert as sv
 from sievert.channels import GaussianLaw
+from sievert.cli.app import app
 from sievert.errors import MechanismError, SievertError
 from sievert.limits import gaussian_delta
 from sievert.mechanisms._gaussian import AddedGaussian, squared_sensitivity
@@ -164,3 +169,23 @@ def test_audit_and_explain_read_the_noise(tmp_path, written):
     if written.startswith("rho"):
         assert found.rho == F(1, 10) and promised.exact
         assert math.isclose(promised.value, sv.explain(rho=0.1, values=3).after, rel_tol=1e-12)
+
+
+def test_audit_json_fits_its_schema(tmp_path):
+    """ρ is there as a number and as a fraction where the noise keeps no ε."""
+    jsonschema = pytest.importorskip("jsonschema")
+    (tmp_path / "g.toml").write_text(FILE.format("rho = 0.1"), encoding="utf-8")
+    done = CliRunner().invoke(app, ["audit", str(tmp_path / "g.toml"), "--json"])
+    answer = json.loads(done.output)
+    assert answer["rho"] == 0.1 and answer["rho_exact"] == "1/10"
+    schema = json.loads((Path(__file__).parents[2] / "docs/schemas/audit.json").read_text(encoding="utf-8"))
+    jsonschema.validate(answer, schema)
+
+
+def test_dp_accounting_rounds_losses_up(oracle):
+    """§8: δ(1) at σ = 4.2 is 1.0820e-6; the peer's grid of losses has 1.0828e-6."""
+    oracle("dp_accounting")
+    peer = importlib.import_module("dp_accounting.pld.privacy_loss_distribution")
+    found = peer.from_discrete_gaussian_mechanism(4.2).get_delta_for_epsilon(1.0)
+    own = GaussianLaw(F("4.2")).delta_of((1,), 1.0)
+    assert f"{found:.4e}" == "1.0828e-06" and own <= found <= own * 1.001
