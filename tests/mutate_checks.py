@@ -166,6 +166,7 @@ def cases() -> tuple[list[Case], dict[str, dict[int, list[int]]]]:
 
     honest = [*tests.honest().values(), *tests.made().values()]
     others = [tests.changed(tests.BASES[name](), path, value) for name, path, value, _ in tests.FORGED]
+    others += [tests.changed(copy.deepcopy(tests.MORE[name]), *at) for name, *at in tests.BEYOND]
     others += [*tests.HAND.values(), *tests.damaged(honest, 1000)]
     found: list[Case] = []
     lines: dict[str, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))

@@ -61,6 +61,16 @@ def limits() -> dict[str, Content]:
             {"type": "kernel", "z": [1.0, 0.5, 1.0, 0.0], "t": 0.6},
             space={**CIRCLE, "lengths": [0.5, 1.25, 2.0, 0.75]},
         ),
+        "points that are one": worst(
+            {"type": "packing", "y": [0.5, 0.5, 1.0]},
+            {"type": "channel", "denominator": 10, "rows": [[7, 3], [7, 3], [3, 7]]},
+            space={**PATH, "lengths": [0.0, 1.0]},
+        ),
+        "cover of lengths": worst(
+            {"type": "cover", "centres": [0], "radius": 1.7500001},
+            None,
+            space={**CIRCLE, "lengths": [0.5, 1.25, 2.0, 0.75]},
+        ),
         "levels with gaps": worst(
             {"type": "points"}, {"type": "levels", "source": 1}, space={**PATH, "lengths": [2.0, 5.0]}
         ),
@@ -439,3 +449,48 @@ def designs() -> dict[str, Content]:
 
 
 MORE: dict[str, Content] = {**limits(), **promises(), **orders(), **designs()}
+
+# base, the entry that is changed, its new value: just beyond what the rule allows
+BEYOND: list[tuple[str, tuple[Any, ...], Any]] = [
+    ("cover of lengths", ("upper", "radius"), 1.7499999),
+    ("points that are one", ("lower", "rows", 1), [6, 4]),
+    ("block bounds", ("upper", "blocks", 1, "edges"), [0]),
+    ("block bounds", ("lower", "blocks", 1, "rows", 0), [8, 2]),
+    ("tree of lengths", ("lower", "there"), [26, 13]),
+    ("tree of lengths", ("lower", "back"), [27, 11]),
+    ("weighted channel", ("lower", "rows", 0), [5, 3, 3]),
+    ("records", ("upper",), {"type": "dual", "y": [1.0, 1.0, 1.0], "forward": [], "backward": []}),
+    ("approximate with δ", ("delta",), "7/100"),
+    ("guess with δ", ("upper",), "64/100"),
+    ("guess with δ", ("cover",), ["45/100", "12/100", "2/100"]),
+    ("repeated with δ", ("upper",), "6/10"),
+    ("codes of many values", ("delta",), "1/10"),
+    ("design by multipliers", ("lower",), 0.333337),
+    ("design by multipliers", ("upper",), 0.33333),
+    ("design by prices", ("uniform", 0, "group"), [0, 1, 2]),
+    ("design by prices", ("uniform", 0, "price"), [0.18, 0.0833, 0.0833]),
+    ("design with a reward", ("lower",), -0.74),
+    ("exact by multipliers", ("multipliers", 0, 2), "1/4"),
+    ("least loss", ("lower",), 0.25005),
+    ("least loss", ("budget",), 0.74),
+    ("least leakage of an adversary who may lose", ("strategy", 0), [0.5, 0.0]),
+    ("least leakage of an adversary who may lose", ("lower",), -0.24995),
+    ("universal on a circle", ("prices", 0), ["1", "0", "0", "1/100"]),
+    ("universal where all are alike", ("prices", 0), ["1", "1/100", "0"]),
+    ("frontier of all alike", ("upper",), "58/100"),
+    ("frontier of all alike", ("given",), ["58/100"]),
+    ("frontier for a want", ("wants", 0), [["2", "0"], ["0", "2"]]),
+    ("frontier of others", ("upper",), "60/100"),
+    ("frontier by ε", ("weights", 0), [["9/10", "0"], ["0", "9/10"]]),
+    ("adversary at one output", ("after",), "2/3"),
+    ("rounded refinement", ("tolerance",), "1e-11"),
+    ("rounded mixture", ("tolerance",), "1e-11"),
+    ("equal slopes", ("holds",), False),
+    ("metric of lengths", ("holds",), False),
+    ("metric the other way", ("holds",), True),
+    ("order of floats", ("exact",), True),
+    ("larger block", ("less_safe",), [[2, 2]]),
+    ("noise that is 1", ("eps",), "1/10"),
+    ("noise of two moves", ("moves", 1), [7, "2"]),
+    ("noise of a smaller ε", ("first", "eps"), "1"),
+]

@@ -21,7 +21,7 @@ from typing import Any
 import flint
 import pytest
 from jsonschema import Draft202012Validator
-from more_proofs import MORE
+from more_proofs import BEYOND, MORE
 from mutations import mutated
 from opinions import CHECKER, disagreement, first_opinion, probes, second_opinion
 from test_every_check import BASES, FORGED, changed
@@ -149,6 +149,13 @@ def test_both_refuse_every_forgery() -> None:
         assert disagreement(content) is None
         if "overflow" not in str(first_opinion(content)):
             assert not second_opinion(content).holds, (name, path)
+
+
+def test_both_refuse_what_is_just_beyond_a_rule() -> None:
+    for name, path, value in BEYOND:
+        content = changed(copy.deepcopy(MORE[name]), path, value)
+        assert not first_opinion(content).holds, (name, path)
+        assert not second_opinion(content).holds, (name, path)
 
 
 def test_they_agree_on_damaged_proofs(written: dict[str, Any]) -> None:
