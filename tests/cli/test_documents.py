@@ -125,19 +125,19 @@ def test_a_seed_repeats_and_marks_every_row(letters: Change) -> None:
 
 def test_an_interrupted_run_is_finished_with_the_same_words(letters: Change, monkeypatch: Any) -> None:
     """It stops after the charge; run again it costs nothing, and the budget is spent once."""
-    from sievert.release import _documents
+    from sievert.release import _protocol
 
     path = letters()
-    real = _documents._sidecar
+    real = _protocol.file_hash
 
     def stop(*arguments: Any) -> Any:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(_documents, "_sidecar", stop)
+    monkeypatch.setattr(_protocol, "file_hash", stop)
     with pytest.raises(OutputError, match=r"is charged .* and not published"):
         sv.release.run(path)
     assert not (path.parent / "out" / "letters.csv").exists()
-    monkeypatch.setattr(_documents, "_sidecar", real)
+    monkeypatch.setattr(_protocol, "file_hash", real)
     done = sv.release.run(path)
     assert done.resumed and done.eps == 0 and done.remaining == 12
     assert "words" in json.loads(Path(done.sidecar).read_text(encoding="utf-8"))
@@ -145,18 +145,18 @@ def test_an_interrupted_run_is_finished_with_the_same_words(letters: Change, mon
 
 def test_an_interrupted_run_goes_elsewhere_with_another_output(letters: Change, monkeypatch: Any) -> None:
     """As with tables: the same words at no further cost, where the second command says."""
-    from sievert.release import _documents
+    from sievert.release import _protocol
 
     path = letters(("[release]", "[release]\ntest_seed = 5"))
-    real = _documents._sidecar
+    real = _protocol.file_hash
 
     def stop(*arguments: Any) -> Any:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(_documents, "_sidecar", stop)
+    monkeypatch.setattr(_protocol, "file_hash", stop)
     with pytest.raises(OutputError, match="No space"):
         sv.release.run(path)
-    monkeypatch.setattr(_documents, "_sidecar", real)
+    monkeypatch.setattr(_protocol, "file_hash", real)
     with pytest.raises(LedgerError, match="was begun differently"):
         sv.release.run(path, insecure_rng=6)
     elsewhere = path.parent / "elsewhere.csv"
@@ -456,3 +456,30 @@ def test_documents_come_out_in_no_order(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace("scale", 'length = "sample"\nsize = 3\nscale'))
     with pytest.raises(FileError, match="would show by its length"):
         sv.release.run(path, output=tmp_path / "again.csv")
+
+
+def test_an_output_is_never_taken_for_documents(tmp_path: Path) -> None:
+    """A pattern that names the output would read released words as private ones in the next run."""
+    (tmp_path / "v.txt").write_text("sea 0\nlake 1\n")
+    (tmp_path / "in.csv").write_text('who,said\n1,sea\n1.0,"lake"\n')
+    (tmp_path / "budget.toml").write_text("person = 9.0\n")
+    path = tmp_path / "f.toml"
+    text = (
+        'version = 1\n[documents]\ninput = "*.csv"\ncolumn = "said"\nperson = "who"\nembedding = "v.txt"\n'
+        'scale = 1.0\ndocuments_per_person = 2\n[mechanism]\nkind = "word-exponential"\neps = 1.0\n'
+        '[release]\nledger = "budget.toml"\n'
+    )
+    path.write_text(text)
+    with pytest.raises(FileError, match=r"is a file that documents.input \(\*.csv\) names"):
+        sv.release.run(path)
+    assert "documents.input" in sv.release.preview(path).why_not[0]
+    (tmp_path / "out").mkdir()
+    done = sv.release.run(path, output=tmp_path / "out" / "noisy.csv", device="cpu")
+    assert done.documents == 2 and done.eps == 2
+    again = sv.release.preview(path, output=tmp_path / "out" / "noisy.csv")
+    assert not again.possible and "is there already" in again.why_not[0]
+    path.write_text(text.replace("documents_per_person = 2\n", ""))
+    with pytest.raises(DataError, match="the same person has more than 1"):
+        sv.release.run(path, output=tmp_path / "out" / "more.csv")
+    with pytest.raises(FileError, match="device is 'cpu'; it goes with a file with"):
+        sv.release.run("examples/census-count.toml", device="cpu")

@@ -415,7 +415,7 @@ def test_a_ledger_states_its_relation(tmp_path: Path) -> None:
     with Ledger.hold(tmp_path / "a", BUDGET, relation=ADD_REMOVE) as ledger:
         assert ledger.relation == ADD_REMOVE
         held = ledger.reserve(HALF, [], [tmp_path / "x.csv"], eps=Fraction(1, 4))
-        assert held.id == ledger.entries[0].id and ledger.entries[0].eps == HALF
+        assert held.id == ledger.entries[0].id and ledger.entries[0].cost == HALF
     opening, reserved = Ledger.look(tmp_path / "a").chain.records
     assert (opening["version"], opening["currency"], opening["limit"]) == (2, "eps", "3")
     assert (reserved["cost"], reserved["eps"]) == ("1/2", "1/4")

@@ -17,7 +17,7 @@ from sievert.errors import DataError, FileError, LedgerError, OutputError
 from sievert.files import Scenario, load_scenario
 from sievert.ledger import ADD_REMOVE, REPLACE, Ledger
 from sievert.ledger._chain import Chain
-from sievert.release import _running as running
+from sievert.release import _protocol as protocol
 from sievert.release import make_plan
 from sievert.release._relations import cost, relation_of
 
@@ -145,7 +145,8 @@ def test_any_two_values_include_those_that_are_joined(tmp_path: Path) -> None:
 def test_row_by_row_for_any_two_values(tmp_path: Path) -> None:
     """Geometric noise on a line of ten values: nine steps apart at most."""
     local = make_plan(scenario(tmp_path, ages('secrets = "line"'), [1]))
-    assert cost(local, REPLACE) == Fraction("4.5") and cost(local, relation_of(local)) == Fraction(1, 2)
+    assert cost(local, REPLACE).amount == Fraction("4.5")
+    assert cost(local, relation_of(local)).amount == Fraction(1, 2)
     with pytest.raises(LedgerError, match="promises nothing"):
         cost(local, ADD_REMOVE)
     blocks = ages("secrets = { partition = [[0, 1], [2, 3]] }", noise="randomised-response")
@@ -163,9 +164,9 @@ def test_a_count_that_no_joined_values_move_still_tells_others(tmp_path: Path) -
     ).replace("values = { range = [0, 9] }\n", "")
     plan = make_plan(scenario(tmp_path, text, [1, 7, 3, 9]))
     assert plan.sensitivity is not None and plan.sensitivity.steps == 0
-    assert cost(plan, REPLACE) == Fraction(1, 2)
+    assert cost(plan, REPLACE).amount == Fraction(1, 2)
     alpha = make_plan(scenario(tmp_path, text.replace("eps = 0.5", 'alpha = "1/3"'), [1, 7, 3, 9]))
-    assert alpha.eps < Fraction(1, 10**8) and cost(alpha, REPLACE) == Fraction("1.098612289")
+    assert alpha.eps < Fraction(1, 10**8) and cost(alpha, REPLACE).amount == Fraction("1.098612289")
 
 
 def test_as_many_records_as_the_ledger_says_a_person_owns(tmp_path: Path) -> None:
@@ -225,7 +226,7 @@ def test_data_that_changes_after_the_check_is_not_drawn(
         return hold(*arguments, **options)
 
     with monkeypatch.context() as patch:
-        patch.setattr(running.Ledger, "hold", exchanged)
+        patch.setattr(protocol.Ledger, "hold", exchanged)
         with pytest.raises(OutputError, match=r"data changed while it was read; the release .* is charged"):
             sv.release.run(described)
     assert not (tmp_path / "out.csv").exists() and spent(tmp_path) == Fraction(1, 2)
@@ -245,7 +246,7 @@ def test_a_table_is_computed_from_what_was_checked(tmp_path: Path, monkeypatch: 
         (tmp_path / "data.csv").write_text("age\n" + "9\n" * 1000)
         return hold(*arguments, **options)
 
-    monkeypatch.setattr(running.Ledger, "hold", exchanged)
+    monkeypatch.setattr(protocol.Ledger, "hold", exchanged)
     assert sv.release.run(described).table is not None  # of the four rows that were checked
 
 
@@ -334,7 +335,7 @@ def test_places_lost_before_anything_was_published_are_paid_again(
         raise OSError(errno.EIO, "Input/output error")
 
     with monkeypatch.context() as patch:
-        patch.setattr(running, "file_hash", fail)
+        patch.setattr(protocol, "file_hash", fail)
         with pytest.raises(OutputError, match="is charged"):
             sv.release.run(described)
     (tmp_path / "budget.ledger" / "places.sqlite").unlink()
@@ -468,7 +469,7 @@ def test_the_same_id_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         raise OSError(errno.EIO, "Input/output error")
 
     with monkeypatch.context() as patch:
-        patch.setattr(running, "file_hash", fail)
+        patch.setattr(protocol, "file_hash", fail)
         with pytest.raises(OutputError, match="the release mine is charged"):
             sv.release.run(described, id="mine")
     assert sv.release.run(described, id="mine").resumed
@@ -507,7 +508,7 @@ def test_an_interrupted_run_goes_on_with_the_same_channel_only(
         raise OSError(errno.EIO, "Input/output error")
 
     with monkeypatch.context() as patch:
-        patch.setattr(running, "file_hash", fail)
+        patch.setattr(protocol, "file_hash", fail)
         with pytest.raises(OutputError, match="is charged"):
             sv.release.run(described)
     begun = spent(tmp_path)

@@ -7,7 +7,7 @@ import pytest
 
 import sievert as sv
 from sievert.errors import OutputError
-from sievert.release import _vectors
+from sievert.release import _protocol
 
 
 def test_an_interrupted_release_is_finished_at_no_further_cost(
@@ -20,10 +20,10 @@ def test_an_interrupted_release_is_finished_at_no_further_cost(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as broken:
-        broken.setattr(_vectors, "_sidecar", full)
+        broken.setattr(_protocol, "file_hash", full)
         with pytest.raises(OutputError, match=r"is charged .* and not published"):
-            _vectors.run_vectors(scenario)
+            sv.release.run(scenario)
     assert not (tmp_path / "users" / "out" / "codes.csv").exists()
     elsewhere = tmp_path / "elsewhere.csv"
-    found = _vectors.run_vectors(scenario, output=elsewhere)
+    found = sv.release.run(scenario, output=elsewhere)
     assert found.resumed and found.eps == 0 and elsewhere.exists()

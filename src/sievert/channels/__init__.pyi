@@ -21,6 +21,8 @@ from ._hyper import proportional_groups as proportional_groups
 from ._hyper import reduction as reduction
 from ._kinds import StatedPrior as StatedPrior
 from ._lattice import lattice_sums as lattice_sums
+from ._law_data import law_from_data as law_from_data
+from ._law_data import law_to_data as law_to_data
 from ._laws import GeometricLaw as GeometricLaw
 from ._laws import NoiseLaw as NoiseLaw
 from ._laws import Privacy as Privacy
@@ -29,6 +31,7 @@ from ._laws import log_tail as log_tail
 from ._laws import two_sided_noise as two_sided_noise
 from ._making import ROW_SUM_TOLERANCE as ROW_SUM_TOLERANCE
 from ._noise import CellNoise as CellNoise
+from ._noise import GroupNoise as GroupNoise
 from ._noise import NoiseChannel as NoiseChannel
 from ._noise import SumNoise as SumNoise
 from ._noise import TableNoise as TableNoise
@@ -38,6 +41,13 @@ from ._privacy import Epsilon as Epsilon
 from ._privacy import distinguishability as distinguishability
 from ._privacy import epsilon as epsilon
 from ._privacy import target_metric as target_metric
+from ._rho import rho_of_eps as rho_of_eps
+from ._rho import rho_of_response as rho_of_response
+from ._rho import rho_of_selection as rho_of_selection
+from ._rho_of_channel import rho_of_channel as rho_of_channel
+from ._several import MeanOf as MeanOf
+from ._several import QuantileNoise as QuantileNoise
+from ._several import SeveralNoise as SeveralNoise
 from ._structured import ResponseChannel as ResponseChannel
 from ._structured import SparseChannel as SparseChannel
 from ._structured import StructuredChannel as StructuredChannel

@@ -16,6 +16,8 @@ from typing import ClassVar
 import numpy as np
 
 from sievert.arrays import FloatArray
+from sievert.channels._rho import rho_of_eps, rho_of_geometric, rho_of_stairs
+from sievert.errors import MechanismError
 from sievert.numerics import log_fraction, number, read_eps, rounded_up
 
 __all__ = ["GeometricLaw", "NoiseLaw", "Privacy", "StaircaseLaw", "log_tail", "two_sided_noise"]
@@ -86,6 +88,16 @@ class NoiseLaw(ABC):
         found = self.eps_of(steps)
         return math.inf if found is None else float(found)
 
+    def rho_of(self, steps: int) -> Fraction:
+        """The ρ of a cell that moves by so many steps (D_a ≤ a·ρ for all orders a), rounded up at 10^-12.
+
+        Cells, queries and independent releases add up. By itself what any law of the same ε has at most.
+        """
+        found = self.eps_of(Fraction(abs(steps)))
+        if found is None:
+            raise MechanismError(f"{self.words()} keeps no ε, from which its ρ would follow")
+        return rho_of_eps(found)
+
     @abstractmethod
     def simulated(self, generator: np.random.Generator, count: int) -> FloatArray:
         """Draws in floating point; not for private releases."""
@@ -154,6 +166,14 @@ class GeometricLaw(NoiseLaw):
     def nats_of(self, steps: Fraction) -> float:
         # A ratio's ε as a fraction is rounded up; as a float it is a logarithm.
         return float(self.eps_of(steps)) if self.written[0] == "eps" else self.level.eps * float(steps)
+
+    def rho_of(self, steps: int) -> Fraction:
+        name, value = self.written
+        if name == "alpha" and not value:
+            raise MechanismError("alpha is 0; without noise no ρ is large enough")
+        return rho_of_geometric(
+            value if name == "eps" else None, value if name == "alpha" else None, abs(steps)
+        )
 
     def simulated(self, generator: np.random.Generator, count: int) -> FloatArray:
         return two_sided_noise(generator, self.level.eps, count)
@@ -231,6 +251,9 @@ class StaircaseLaw(NoiseLaw):
     def eps_of(self, steps: Fraction) -> Fraction:
         """ε for every stair that so many steps can cross."""
         return self.eps * math.ceil(steps / self.sensitivity)
+
+    def rho_of(self, steps: int) -> Fraction:
+        return rho_of_stairs(self.eps, self.sensitivity, self.top, abs(steps))
 
     def simulated(self, generator: np.random.Generator, count: int) -> FloatArray:
         eps, top, below = float(self.eps), float(self.top), self._further

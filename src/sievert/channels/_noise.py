@@ -11,6 +11,7 @@ e^(-ε·|z|); its normaliser is the same for every cell, so two cells are ε tim
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any, Never
 
@@ -27,6 +28,7 @@ from sievert.policies import Policy, Sensitivity, Statistic
 
 __all__ = [
     "CellNoise",
+    "GroupNoise",
     "NoiseChannel",
     "SumNoise",
     "TableNoise",
@@ -135,6 +137,10 @@ class TableNoise(NoiseChannel):
             )
         return found
 
+    def rho_of(self, moves: Iterable[int]) -> Fraction:
+        """The ρ of a table whose cells move by so many steps each: over independent cells it adds up."""
+        return sum((self.law.rho_of(steps) for steps in moves), Fraction(0))
+
     def log_probability(self, answer: Any, output: Any) -> float:
         """ln P(output | answer); both give the number of steps in every cell, in the statistic's order."""
         true, noisy = self._cells(answer, "answer"), self._cells(output, "output")
@@ -187,3 +193,7 @@ class SumNoise(TableNoise):
 
 class CellNoise(TableNoise):
     """Noise in every cell of a histogram."""
+
+
+class GroupNoise(TableNoise):
+    """Noise in every cell of a table of sums, to which records add more than one step."""

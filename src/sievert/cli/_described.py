@@ -241,7 +241,7 @@ def release(
     from sievert.files import identified
     from sievert.proofs import save_proof
     from sievert.release import preview as look
-    from sievert.release import run, run_documents
+    from sievert.release import run
 
     asked = Asked(scenario.reads(), force, proof=proof, report=report)
     if proof is not None:
@@ -249,18 +249,16 @@ def release(
         certificate = _answers(scenario).promise(scenario)
         asked.write_text(proof, save_proof(identified(certificate, scenario)))
     if preview:
-        would: Any = look(scenario, output=given["output"])
+        would: Any = look(scenario, output=given["output"], despite_accept=given["despite_accept"])
         _show(would, scenario, asked, as_json, would.possible, data={"possible": would.possible})
         if not would.possible:
             raise typer.Exit(1)
         return True
-    start: Any = run if device is None else run_documents
-    named = {} if device is None else {"device": device}
     with progress_bar() as show:
-        done = start(
+        done: Any = run(
             scenario,
             progress=lambda word, count, total: show(f"{word} {scenario.table}", count, total),
-            **named,
+            device=device,
             **given,
         )
     _show(done, scenario, asked, as_json, done.secure)

@@ -108,7 +108,9 @@ class ClaimModel(Section):
     eps: NonNegative | None = Field(
         None, description="ε in nats; where `[mechanism]` says `eps` too, they must agree"
     )
-    delta: Probability = Field(0.0, description="with `eps`: the δ of the promise")
+    delta: Probability = Field(
+        0.0, description="with `eps`: the δ of the promise; else where the ε that follows is read"
+    )
     rho: NonNegative | None = Field(None, description="ρ of zero-concentrated differential privacy")
     sigma: NonNegative | None = Field(None, description="the standard deviation of Gaussian noise")
     sensitivity: NonNegative = Field(1.0, description="with `sigma`: how far one person moves the answer")
@@ -118,8 +120,6 @@ class ClaimModel(Section):
         given = [name for name in ("eps", "rho", "sigma") if getattr(self, name) is not None]
         if len(given) != 1:
             raise ValueError(f"give exactly one of eps, rho and sigma (given: {given or 'none'})")
-        if self.delta and given != ["eps"]:
-            raise ValueError(f"delta goes with eps; {given[0]} implies a δ for every ε")
         return self
 
 
@@ -183,6 +183,11 @@ class ReleaseModel(Section):
         "reject", description="numbers beyond the first or last value"
     )
     off_grid: Literal["reject", "nearest", "drop"] = Field("reject", description="numbers between two values")
+    too_many: Literal["reject", "sample"] = Field(
+        "reject",
+        description="people with more rows than `person_records`: refuse, or count so many of theirs, chosen "
+        'at random (with `data.person` and `adjacency = "add-remove"`)',
+    )
     keep: list[str] = Field(default_factory=list, description="row by row: public columns to copy")
     remap: PublicPath | None = Field(
         None, description="places: a public CSV of latitude, longitude and weight"
@@ -309,13 +314,24 @@ def dumps(document: dict[str, Any]) -> str:
     records = 2
     secrets = { threshold = 1 }
     """
-    top = [f"{key} = {_value(item)}" for key, item in document.items() if not isinstance(item, dict)]
+    top = [
+        f"{key} = {_value(item)}"
+        for key, item in document.items()
+        if not isinstance(item, dict) and not _is_tables(item)
+    ]
     blocks = ["\n".join(top)] if top else []
     for name, section in document.items():
-        if isinstance(section, dict):
-            lines = [f"{_key(key)} = {_value(item)}" for key, item in section.items()]
-            blocks.append("\n".join([f"[{_key(name)}]", *lines]))
+        several = _is_tables(section)
+        for table in section if several else [section] if isinstance(section, dict) else []:
+            lines = [f"{_key(key)} = {_value(item)}" for key, item in table.items()]
+            head = f"[[{_key(name)}]]" if several else f"[{_key(name)}]"
+            blocks.append("\n".join([head, *lines]))
     return "\n\n".join(blocks) + "\n"
+
+
+def _is_tables(item: Any) -> bool:
+    """Whether it is a list of tables, each of which is written as a section."""
+    return isinstance(item, list) and bool(item) and all(isinstance(part, dict) for part in item)
 
 
 def _key(key: str) -> str:
@@ -419,6 +435,9 @@ def _noun_schema(noun: type[Noun], definitions: dict[str, Any]) -> dict[str, Any
         if found.key is not None and found.key in (noun.list_key, noun.text_key):
             branches.append(table["properties"][found.key])
         branches.append(table)
+    if noun.takes_several:
+        one = {"$ref": f"#/$defs/{noun.noun}"}
+        branches.append({"type": "array", "items": one, "minItems": 1, "description": "several at once"})
     if noun.joined is not None:
         tables = [branch["properties"] for branch in branches if "properties" in branch]
         keys = {key: item for table in tables for key, item in table.items()}

@@ -163,6 +163,12 @@ class VectorScenario(Described):
             raise FileError(f"--eps: goes with lsh-response and laplace-lsh; {self.source} has no ε")
         return self.with_mechanism(kind=kind, eps=eps)
 
+    def with_level(self, level: float) -> VectorScenario:
+        """The same file with another amount of noise, whatever it says of ξ."""
+        told = self.document.model_dump(exclude_unset=True)["mechanism"]
+        kept = {key: value for key, value in told.items() if key not in ("xi", "delta", "distance")}
+        return self.with_mechanism(**{**kept, self.mechanism.level_name: level})
+
     def check(self) -> None:
         """Make everything that needs no private data, so that what is wrong is said before it is read."""
         _ = self.mechanism
@@ -193,6 +199,13 @@ class VectorScenario(Described):
             return None
         with self.at("vectors.known"):
             return self._read(str(path))
+
+    @property
+    def released(self) -> Path:
+        """Where a release goes, unless another place is named."""
+        rules = self.document.release
+        name = None if rules is None else rules.output
+        return self.folder / (name or f"{Path(self.source).stem}-codes.csv")
 
     def reads(self) -> list[Path]:
         """The file itself and everything that it names for reading."""

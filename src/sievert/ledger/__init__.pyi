@@ -5,8 +5,15 @@ from ._budget import WITHOUT_RELATION as WITHOUT_RELATION
 from ._budget import Budget as Budget
 from ._budget import Relation as Relation
 from ._budget import amount as amount
+from ._currency import EPS as EPS
+from ._currency import RHO as RHO
+from ._currency import Currency as Currency
+from ._currency import epsilon_of as epsilon_of
+from ._currency import largest_rho as largest_rho
 from ._ledger import WAIT_SECONDS as WAIT_SECONDS
 from ._ledger import Ledger as Ledger
+from ._planned import Entry as Entry
+from ._planned import Planned as Planned
 from ._reservation import Reservation as Reservation
 from ._reservation import check_name as check_name
 from ._reservation import file_hash as file_hash

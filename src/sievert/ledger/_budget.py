@@ -1,8 +1,8 @@
 """How much privacy may be spent: in total for a person, and through single columns.
 
-A ledger's ε is about two states of one person's records. A sum of ε holds only for pairs that every release
+A ledger's total is about two states of one person's records. It holds only for pairs that every release
 bounds. So a ledger states its relation when it is opened, and a release is charged what it costs for that
-relation, or refused.
+relation, or refused. It adds up one currency, ε or ρ (see `_currency`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from sievert.errors import BudgetError, FileError, LedgerError
-from sievert.numerics import as_fraction, brief, number
+from sievert.ledger._currency import CURRENCIES, EPS, RHO, Currency, epsilon_of, largest_rho
+from sievert.numerics import as_fraction, at_most, brief, did_you_mean, number
 from sievert.tables import existing
 
 __all__ = [
@@ -35,11 +36,22 @@ LEAST_AMOUNT = Fraction(1, 10**300)
 LARGEST_AMOUNT = Fraction(10**300)
 
 
+KEYS = ("person", "rho", "eps", "delta", "relation", "columns", "continues")
+
+
 @dataclass(frozen=True)
 class Budget:
-    """The most ε (nats) that anybody may lose, and the most through each column that has a limit.
+    """The most that anybody may lose, and the most through each column that has a limit.
 
-    `relation` says for which pairs of states of a person's records; without it the first release says it.
+    Attributes
+    ----------
+    limit : the most for a person, in the currency
+    columns : the most through single columns
+    relation : for which pairs of states of a person's records; without it the first release says it
+    currency : ε in nats, or ρ
+    delta : the δ at which ρ is read; None in pure ε
+    continues : the budget file whose ledger is continued
+    stated : what the file says, where that is not the limit itself
 
     >>> budget = Budget(Fraction(3), {"income": Fraction(1)})
     >>> budget.check(Fraction(1, 2), ["income"], Fraction(2), {"income": Fraction(3, 4)}, "budget.toml")
@@ -47,75 +59,164 @@ class Budget:
     sievert.errors.BudgetError: budget.toml: this release asks for ε = 0.5 through the column 'income' ...
     """
 
-    person: Fraction
+    limit: Fraction
     columns: Amounts = field(default_factory=dict)
     relation: Relation | None = None
+    currency: Currency = EPS
+    delta: Fraction | None = None
+    continues: Path | None = field(default=None, compare=False)
+    stated: str = field(default="", compare=False)
 
     @classmethod
     def read(cls, path: str | Path) -> Budget:
-        """Read a budget file: `person = 3.0`, and under [columns] a limit for each name.
+        """Read a budget file: `person = 3.0`, `rho` with `delta`, or `eps` with `delta`.
 
-        `relation = "replace"` or `"add-remove"` says what is added up.
+        Under [columns] a limit for each name; `relation = "replace"` or `"add-remove"` says what is added up;
+        `continues = "old.toml"` that the ledger of another budget is closed and carried over.
         """
         target = existing(path, "; write one with the line: person = 3.0 (the most ε for one person)")
         try:
             raw = tomllib.loads(target.read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError) as problem:
             raise FileError(f"{target}: cannot be read as TOML ({problem})") from None
-        unknown = sorted(set(raw) - {"person", "columns", "relation"})
+        unknown = sorted(set(raw) - set(KEYS))
         if unknown:
             raise FileError(
-                f"{target}: key {unknown[0]} is unknown; a budget has person, relation and [columns]"
+                f"{target}: key {unknown[0]} is unknown{did_you_mean(unknown[0], KEYS)}; a budget has person "
+                "(or rho, or eps, with delta), relation, continues and [columns]"
             )
-        if "person" not in raw:
-            raise FileError(f"{target}: key person is missing; it is the most ε that one person may lose")
         columns = raw.get("columns", {})
         if not isinstance(columns, dict):
             raise FileError(f"{target}: key columns must be a table of limits, such as income = 1.0")
+        currency, limit, delta, stated = _limit(raw, target)
         return cls(
-            amount(raw["person"], f"{target}: key person"),
+            limit,
             {name: amount(value, f"{target}: key columns.{name}") for name, value in columns.items()},
             None if "relation" not in raw else stated_relation(raw["relation"], f"{target}: key relation"),
+            currency,
+            delta,
+            None if "continues" not in raw else _continued(raw["continues"], target),
+            stated,
         )
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Budget:
         """The budget that a ledger was opened with."""
         columns = {name: Fraction(text) for name, text in record["columns"].items()}
-        return cls(Fraction(record["limit" if "limit" in record else "person"]), columns)
+        limit = Fraction(record["limit" if "limit" in record else "person"])
+        currency = CURRENCIES.get(record.get("currency", EPS.key))
+        if currency is None:
+            raise LedgerError(
+                f"the ledger adds up {brief(record['currency'])}, which this version does not know; use the "
+                "version that opened it"
+            )
+        delta = record.get("delta")
+        return cls(limit, columns, None, currency, None if delta is None else Fraction(delta))
 
     def to_record(self) -> dict[str, Any]:
         """Exact texts for the ledger."""
         return {
-            "currency": "eps",
-            "limit": str(self.person),
+            "currency": self.currency.key,
+            "limit": str(self.limit),
+            **({} if self.delta is None else {"delta": str(self.delta)}),
             "columns": {name: str(limit) for name, limit in sorted(self.columns.items())},
         }
+
+    def same_limits(self, other: Budget) -> bool:
+        """Whether both allow the same."""
+        return (self.currency, self.limit, self.delta, self.columns) == (
+            other.currency,
+            other.limit,
+            other.delta,
+            other.columns,
+        )
+
+    def words(self) -> str:
+        """The limits, such as "person 3, income 1"."""
+        total = f"person {number(self.limit)}" if self.delta is None else self.promise
+        return ", ".join([total, *(f"{name} {number(most)}" for name, most in sorted(self.columns.items()))])
+
+    @property
+    def promise(self) -> str:
+        """What nobody loses more than, whatever is released: ε, or ρ and what it means at δ."""
+        if self.delta is None:
+            return self.currency.words(self.limit)
+        read = at_most(epsilon_of(self.limit, self.delta), 6)
+        return f"{self.currency.words(self.limit)} (ε = {read} at δ = {number(self.delta)})"
 
     def remaining(
         self, columns: Iterable[str], spent: Fraction, through: Amounts
     ) -> dict[str | None, Fraction]:
         """What is left for a person (None) and through each of the columns that has a limit."""
-        left: dict[str | None, Fraction] = {None: self.person - spent}
+        left: dict[str | None, Fraction] = {None: self.limit - spent}
         for name in columns:
             if name in self.columns:
                 left[name] = self.columns[name] - through.get(name, Fraction(0))
         return left
 
     def check(
-        self, eps: Fraction, columns: Iterable[str], spent: Fraction, through: Amounts, source: object
+        self,
+        cost: Fraction,
+        columns: Iterable[str],
+        spent: Fraction,
+        through: Amounts,
+        source: object,
+        what: str = "release",
     ) -> None:
         """Refuse what would spend more than is left."""
         for name, left in self.remaining(columns, spent, through).items():
-            if eps > left:
+            if cost > left:
                 where = "for each person" if name is None else f"through the column {name!r}"
                 raise BudgetError(
-                    f"{source}: this release asks for ε = {number(eps)} {where} but {number(left)} is left, "
-                    f"{number(eps - left)} too little; nothing was released. Lower eps, or use a budget "
-                    "that allows it",
-                    requested=eps,
+                    f"{source}: this {what} asks for {self.currency.words(cost)} {where} but {number(left)} "
+                    f"is left, {number(cost - left)} too little; nothing was released. Lower "
+                    f"{self.currency.key}, or use a budget that allows it",
+                    requested=cost,
                     remaining=left,
                 )
+
+
+def _limit(raw: Mapping[str, Any], source: Path) -> tuple[Currency, Fraction, Fraction | None, str]:
+    """The currency, its limit, the δ at which it is read, and what the file says where that differs."""
+    given = [key for key in ("person", "rho", "eps") if key in raw]
+    if not given:
+        raise FileError(
+            f"{source}: key person is missing; it is the most ε that one person may lose (or give rho, or "
+            "eps, with delta)"
+        )
+    if len(given) > 1:
+        raise FileError(
+            f"{source}: keys {given[0]} and {given[1]} are two budgets; a ledger adds up one currency: keep "
+            "one of person (pure ε), rho with delta, and eps with delta"
+        )
+    limit = amount(raw[given[0]], f"{source}: key {given[0]}")
+    if given == ["person"]:
+        if "delta" in raw:
+            raise FileError(
+                f"{source}: key delta goes with rho or eps; person is pure ε, which needs none: write eps "
+                "instead of person for a budget at δ"
+            )
+        return EPS, limit, None, ""
+    if "delta" not in raw:
+        raise FileError(f"{source}: key delta is missing; {given[0]} is read at a δ, such as delta = 1e-6")
+    delta = amount(raw["delta"], f"{source}: key delta")
+    if not 0 < delta < 1:
+        raise FileError(f"{source}: key delta is {brief(raw['delta'])}; it must be above 0 and below 1")
+    if limit <= 0:
+        raise FileError(f"{source}: key {given[0]} is {brief(raw[given[0]])}; it must be above 0")
+    if given == ["rho"]:
+        return RHO, limit, delta, ""
+    return RHO, largest_rho(limit, delta), delta, f"ε = {number(limit)} at δ = {number(delta)}"
+
+
+def _continued(value: object, source: Path) -> Path:
+    """The budget file whose ledger is continued, from the folder of this one."""
+    if not isinstance(value, str) or not value.endswith(".toml"):
+        raise FileError(
+            f"{source}: key continues is {brief(value)}; name the budget file of the earlier ledger, such as "
+            '"budget-2025.toml"'
+        )
+    return source.parent / value
 
 
 def amount(value: object, what: str) -> Fraction:
@@ -167,6 +268,11 @@ class Relation:
     def is_places(self) -> bool:
         """Whether the pairs are any two places, by their distance in metres."""
         return self.kind == "places"
+
+    @property
+    def counts_records(self) -> bool:
+        """Whether amounts are for a pair of neighbours, and not for each unit of a distance."""
+        return self.unit == UNIT
 
     @property
     def is_any_two(self) -> bool:

@@ -6,6 +6,9 @@ the key of its random bits; append `reserve` and wait for the disk; only now dra
 under temporary names and wait for the disk; append `commit` with their hashes and wait; give the files
 their names. So every published file has a reservation and its hash on record; a crash can waste budget and
 never under-counts it. There is no refund, and nothing is drawn a second time under an old reservation.
+
+A `plan` record charges several releases before the first; each of them then reserves a slot of it at no
+further cost. A slot is used by its reservation, whatever comes of it.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from sievert.errors import LedgerError, LedgerOutputError
-from sievert.ledger._budget import REPLACE, UNIT, Budget, Relation
+from sievert.ledger._budget import UNIT, Budget, Relation
 from sievert.ledger._chain import (
     LEDGER,
     LOCK,
@@ -34,25 +37,15 @@ from sievert.ledger._chain import (
     refuse_other,
     sync_folder,
 )
+from sievert.ledger._currency import EPS
+from sievert.ledger._opening import agreed, begin, looked
+from sievert.ledger._planned import MOST_SLOTS, Entry, Planned, entries_of, plans_of
 from sievert.ledger._reservation import Reservation, check_name, check_targets, file_hash, temporary_name
-from sievert.numerics import brief, number
+from sievert.numerics import brief, whole
 
 __all__ = ["UNIT", "WAIT_SECONDS", "Entry", "Ledger", "Reservation", "file_hash"]
 
-VERSION = 2  # version 1 states no relation; it can still be charged
 WAIT_SECONDS = 60.0
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One release as the ledger knows it; `eps` is what was charged for it."""
-
-    id: str
-    eps: Fraction
-    columns: tuple[str, ...]
-    finished: bool
-    targets: tuple[str, ...]
-    record: Record = field(repr=False)
 
 
 @dataclass
@@ -100,11 +93,10 @@ class Ledger:
                 chain = Chain.read(target / LEDGER, key, repair=True)
                 refuse_other(chain, anchor)
                 refuse_lost_records(chain, noted, target)
-                if not chain.records:
-                    chain.append(_opening(budget, relation, target))
+                begin(chain, budget, relation, wait, target)
                 if noted != chain.head:
                     add_note(lock, chain.head)
-                ledger = cls(target, *_agreed(chain, budget, target), chain, lock)
+                ledger = cls(target, *agreed(chain, budget, target), chain, lock)
                 ledger._recover()
             yield ledger
 
@@ -125,11 +117,7 @@ class Ledger:
             chain = Chain.read(target / LEDGER, key)
             refuse_other(chain, anchor)
             refuse_lost_records(chain, noted, target)
-        if chain.records:
-            return cls(target, *_agreed(chain, budget, target), chain)
-        if budget is None:
-            raise LedgerError(f"{target}: no ledger is there")
-        return cls(target, budget, budget.relation or relation, chain)
+        return cls(target, *looked(chain, budget, relation, target), chain)
 
     @property
     def head(self) -> str:
@@ -144,20 +132,17 @@ class Ledger:
     @property
     def entries(self) -> list[Entry]:
         """Every release ever charged, in order."""
-        finished = {record["id"] for record in self.chain.records if record["kind"] == "commit"}
-        moved = {r["id"]: r["targets"] for r in self.chain.records if r["kind"] == "retarget"}
-        return [
-            Entry(
-                r["id"],
-                Fraction(r["cost"] if "cost" in r else r["eps"]),
-                tuple(r["columns"]),
-                r["id"] in finished,
-                tuple(moved[r["id"]] if r["id"] in moved else r["targets"]),
-                r,
-            )
-            for r in self.chain.records
-            if r["kind"] == "reserve"
-        ]
+        return entries_of(self.chain.records)
+
+    @property
+    def plans(self) -> list[Planned]:
+        """Every plan that was charged, in order."""
+        return plans_of(self.chain.records, self.entries, self.folder)
+
+    @property
+    def closed(self) -> bool:
+        """Whether another ledger continues this one."""
+        return any(entry.closes for entry in self.entries)
 
     def append(self, record: Record) -> None:
         """Write a record, wait for the disk, and note its hash in the lock file."""
@@ -172,35 +157,99 @@ class Ledger:
 
     @property
     def spent(self) -> Fraction:
-        """What one person may have lost by now: the sum of all reservations."""
-        return sum((entry.eps for entry in self.entries), Fraction(0))
+        """What one person may have lost by now: all plans, and all reservations without one."""
+        charged = [entry.cost for entry in self.entries] + [plan.total for plan in self.plans]
+        return sum(charged, Fraction(0))
+
+    @property
+    def eps_spent(self) -> Fraction | None:
+        """Σε of all that was charged, which holds however one went on; None where some noise keeps no ε."""
+        if self.budget.currency is EPS:
+            return self.spent - sum((entry.cost for entry in self.entries if entry.closes), Fraction(0))
+        alone = [entry.eps for entry in self.entries if entry.plan is None and not entry.closes]
+        planned = [None if plan.eps is None else plan.count * plan.eps for plan in self.plans]
+        total = Fraction(0)
+        for eps in (*alone, *planned):
+            if eps is None:
+                return None
+            total += eps
+        return total
 
     def spent_through(self) -> dict[str, Fraction]:
         """What was spent through each column."""
         found: dict[str, Fraction] = {}
-        for entry in self.entries:
-            for name in entry.columns:
-                found[name] = found.get(name, Fraction(0)) + entry.eps
+        charged = [(entry.columns, entry.cost) for entry in self.entries]
+        charged += [(plan.columns, plan.total) for plan in self.plans]
+        for columns, cost in charged:
+            for name in columns:
+                found[name] = found.get(name, Fraction(0)) + cost
         return found
 
     def remaining(self, columns: Sequence[str] = ()) -> dict[str | None, Fraction]:
         """What is left for a person (None), and through the columns that have a limit."""
         return self.budget.remaining(columns, self.spent, self.spent_through())
 
-    def check(self, eps: Fraction, columns: Sequence[str], unit: str = UNIT) -> None:
+    def check(self, cost: Fraction, columns: Sequence[str], unit: str = UNIT, what: str = "release") -> None:
         """Refuse a release that would spend more than is left, without charging anything.
 
         ε for each metre and ε for each record cannot be added: a ledger has the unit of its relation, or
         of its first release.
         """
+        if self.closed:
+            raise LedgerError(
+                f"{self.folder}: is closed, and another ledger continues it; name that one's budget file"
+            )
         counted = {entry.record["unit"] for entry in self.entries}
         counted |= set() if self.relation is None else {self.relation.unit}
         for other in sorted(counted - {unit}):
             raise LedgerError(
-                f"{self.folder}: counts ε for each {other}, but this release is for each {unit}; they cannot "
-                "be added: name another ledger"
+                f"{self.folder}: counts {self.budget.currency.symbol} for each {other}, but this release is "
+                f"for each {unit}; they cannot be added: name another ledger"
             )
-        self.budget.check(eps, columns, self.spent, self.spent_through(), self.folder)
+        self.budget.check(cost, columns, self.spent, self.spent_through(), self.folder, what)
+
+    def _fresh_name(self, id: str | None) -> str:
+        """A name that no release and no plan has had."""
+        name = id or f"{datetime.now(UTC):%Y%m%d}-{secrets.token_hex(4)}"
+        check_name(name)
+        if name in {entry.id for entry in self.entries} | {plan.id for plan in self.plans}:
+            raise LedgerError(f"id is {brief(name)}, which this ledger has used; every release needs its own")
+        return name
+
+    def plan(
+        self,
+        count: int,
+        each: Fraction,
+        columns: Sequence[str],
+        *,
+        id: str | None = None,
+        unit: str = UNIT,
+        eps: Fraction | None = None,
+        **about: Any,
+    ) -> Planned:
+        """Charge so many releases together, before the first; `each` is what one costs, `eps` its own ε."""
+        count = whole("plan", count, LedgerError, most=MOST_SLOTS)
+        name = self._fresh_name(id)
+        if self.relation is None:
+            raise LedgerError(
+                f"{self.folder}: is a ledger of version 1, which knows no plans; open a new one that "
+                'continues it (continues = "…" in its budget file)'
+            )
+        self.check(count * each, columns, unit, f"plan of {count} releases")
+        self.append(
+            {
+                "kind": "plan",
+                "id": name,
+                "n": count,
+                "cost": str(each),
+                "eps": None if eps is None else str(eps),
+                "total": str(count * each),
+                "unit": unit,
+                "columns": list(columns),
+                **about,
+            }
+        )
+        return self.plans[-1]
 
     def reserve(
         self,
@@ -211,24 +260,27 @@ class Ledger:
         id: str | None = None,
         unit: str = UNIT,
         eps: Fraction | None = None,
+        plan: str | None = None,
         state: bytes | None = None,
         **about: Any,
     ) -> Reservation:
         """Charge a release before it begins; its files will be `targets`, which must not be there yet.
 
-        `cost` is what it costs for the ledger's relation, `eps` its own ε where that differs, and `state`
-        what it needs to go on after an interruption, kept before the charge.
+        `cost` is what it costs for the ledger's relation, `eps` its own ε (of a ledger in ε: where that
+        differs), `plan` the plan whose next slot it takes at no further cost, and `state` what it needs to go
+        on after an interruption, kept before the charge.
         """
-        name = id or f"{datetime.now(UTC):%Y%m%d}-{secrets.token_hex(4)}"
-        check_name(name)
-        if any(entry.id == name for entry in self.entries):
-            raise LedgerError(f"id is {brief(name)}, which this ledger has used; every release needs its own")
+        name = self._fresh_name(id)
         held = Reservation(self, name, _absolute(targets))
         check_targets(held.targets, name)
-        self.check(cost, columns, unit)
-        amounts = (
-            {"eps": str(cost)} if self.relation is None else {"cost": str(cost), "eps": str(eps or cost)}
-        )
+        slot = {} if plan is None else {"plan": plan, "slot": self._slot(plan)}
+        self.check(Fraction(0) if slot else cost, columns, unit)
+        own = cost if eps is None and self.budget.delta is None else eps
+        amounts: Record = {"eps": None if own is None else str(own)}
+        if self.relation is None:
+            amounts = {"eps": str(cost)}
+        else:
+            amounts["cost"] = str(cost)
         if state is not None:
             with _readable(self.folder):
                 held.save_state(state)
@@ -237,6 +289,7 @@ class Ledger:
                 "kind": "reserve",
                 "id": name,
                 **amounts,
+                **slot,
                 "unit": unit,
                 "columns": list(columns),
                 "targets": [str(path) for path in held.targets],
@@ -244,6 +297,13 @@ class Ledger:
             }
         )
         return held
+
+    def _slot(self, plan: str) -> int:
+        """The next slot of a plan; the ledger is held, so that nobody else takes it."""
+        for found in self.plans:
+            if found.id == plan:
+                return found.next_slot()
+        raise LedgerError(f"plan is {brief(plan)}, which is none of this ledger's plans")
 
     def retarget(self, held: Reservation, targets: Sequence[str | Path]) -> Reservation:
         """The same charged release, to be written to other files."""
@@ -331,40 +391,3 @@ def _readable(folder: Path) -> Iterator[None]:
             f"{problem.filename or folder}: cannot be opened or repaired ({problem.strerror}); nothing "
             "was released"
         ) from None
-
-
-def _opening(budget: Budget | None, relation: Relation | None, folder: Path) -> Record:
-    if budget is None:
-        raise LedgerError(f"{folder}: is a new ledger; give the budget it starts with")
-    about = budget.relation or relation or REPLACE
-    opening = {"kind": "open", "version": VERSION, "salt": secrets.token_hex(16)}
-    return {**opening, **budget.to_record(), "relation": about.to_record()}
-
-
-def _agreed(chain: Chain, budget: Budget | None, folder: Path) -> tuple[Budget, Relation | None]:
-    """What the ledger was opened with; another budget or relation in the file is refused, not adopted."""
-    opening = chain.records[0]
-    if opening.get("kind") != "open" or opening.get("version") not in (1, VERSION):
-        raise LedgerError(f"{folder}: was not written by this version; its first record is {brief(opening)}")
-    opened = Budget.from_record(opening)
-    relation = None if opening["version"] == 1 else Relation.from_record(opening["relation"])
-    if budget is None:
-        return opened, relation
-    if (budget.person, budget.columns) != (opened.person, opened.columns):
-        given, had = (_words(item) for item in (budget, opened))
-        raise LedgerError(
-            f"{folder}: was opened with the budget {had} but the file now says {given}; a budget cannot be "
-            "changed once spending has begun: put it back, or name a new ledger for new data"
-        )
-    if budget.relation is not None and (relation is None or budget.relation.kind != relation.kind):
-        had = "for no stated relation" if relation is None else f'for the relation "{relation.kind}"'
-        raise LedgerError(
-            f'{folder}: was opened {had} but the file now says "{budget.relation.kind}"; it cannot be '
-            "changed once spending has begun: put it back, or name a new ledger for new data"
-        )
-    return opened, relation
-
-
-def _words(budget: Budget) -> str:
-    limits = [f"{name} {number(limit)}" for name, limit in sorted(budget.columns.items())]
-    return ", ".join([f"person {number(budget.person)}", *limits])

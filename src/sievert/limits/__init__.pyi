@@ -9,12 +9,16 @@ from ._backwards import weakest_claim as weakest_claim
 from ._composition import ComposedClaim as ComposedClaim
 from ._composition import composed_epsilon as composed_epsilon
 from ._composition import gaussian_delta as gaussian_delta
+from ._composition import zcdp_delta as zcdp_delta
 from ._explain import Explanation as Explanation
 from ._explain import explain as explain
 from ._explain import explain_claim as explain_claim
 from ._explain import odds_growth as odds_growth
 from ._grids import grid_of as grid_of
 from ._guesses import MEETS as MEETS
+from ._guesses import best_guess as best_guess
+from ._plans import PlannedClaim as PlannedClaim
+from ._plans import planned_claim as planned_claim
 from ._policy_guesses import allowed_guess as allowed_guess
 from ._policy_guesses import policy_guess as policy_guess
 from ._worst import WorstLeakage as WorstLeakage

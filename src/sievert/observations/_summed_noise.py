@@ -20,9 +20,6 @@ from sievert.observations._ratios import SMOOTH, ratios_after
 
 __all__ = ["law_of_sum"]
 
-# Digits of σ·√n, beyond those of a float.
-DIGITS = 10**30
-
 
 @singledispatch
 def law_of_sum(law: NoiseLaw, releases: int) -> NoiseLaw | None:
@@ -34,8 +31,7 @@ def law_of_sum(law: NoiseLaw, releases: int) -> NoiseLaw | None:
 def _gaussian(law: GaussianLaw, releases: int) -> NoiseLaw:
     """Again a discrete Gaussian but for rounding, unless σ is small: see `_ratios._gaussian`."""
     if law.squared >= SMOOTH:
-        above, below = law.sigma.numerator * DIGITS, law.sigma.denominator * DIGITS
-        return GaussianLaw(Fraction(math.isqrt(releases * above * above), below))
+        return GaussianLaw.of_variance(releases * law.variance)
     # The log-ratio of one step is (2·S - n)/2σ², so that its law is that of the sum S.
     found = ratios_after(law, 1, releases)
     sums = np.rint((found.logs * 2 * law.squared + releases) / 2).astype(np.int64)

@@ -1,7 +1,16 @@
 from ._answers import Answers as Answers
+from ._asked import AskedMean as AskedMean
+from ._asked import AskedSeveral as AskedSeveral
+from ._asked import OnGrid as OnGrid
 from ._kinds import AskedQuery as AskedQuery
 from ._kinds import PolicyModel as PolicyModel
+from ._kinds import Tabled as Tabled
 from ._kinds import column_place as column_place
+from ._moves import CellMove as CellMove
+from ._moves import LargestCost as LargestCost
+from ._moves import cell_moves as cell_moves
+from ._moves import largest_cost as largest_cost
+from ._pair_sums import CellCost as CellCost
 from ._policy import Policy as Policy
 from ._query import Query as Query
 from ._query import policy_or_answers_of as policy_or_answers_of

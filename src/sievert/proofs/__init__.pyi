@@ -32,6 +32,7 @@ from ._groups import DirectedProof as DirectedProof
 from ._groups import GroupsProof as GroupsProof
 from ._groups import images as images
 from ._inference import FrontierProof as FrontierProof
+from ._joint import JointNoiseProof as JointNoiseProof
 from ._neighbours import Neighbours as Neighbours
 from ._neighbours import binary_digits as binary_digits
 from ._neighbours import forest_excess as forest_excess
@@ -69,6 +70,7 @@ from ._refinement import MixtureProof as MixtureProof
 from ._refinement import PartitionProof as PartitionProof
 from ._refinement import sizes_forbid as sizes_forbid
 from ._regret import RegretProof as RegretProof
+from ._response_guess import ResponseGuessProof as ResponseGuessProof
 from ._space import Decay as Decay
 from ._space import ProofSpace as ProofSpace
 from ._space import keeps_digits as keeps_digits

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
-from sievert.channels import Channel, PlanarNoise, TableNoise
+from sievert.channels import Channel, PlanarNoise, SeveralNoise, TableNoise
 from sievert.errors import DataError, FileError, LedgerError, SievertError, TooLargeError
-from sievert.files import Described, ReleaseModel, Scenario, added_noise, contents, refuse_private
-from sievert.ledger import UNIT, Budget
+from sievert.files import ReleaseModel, Scenario, added_noise, contents, refuse_private
+from sievert.ledger import UNIT
 from sievert.numerics import brief, file_path
 from sievert.policies import Sensitivity, Statistic
+from sievert.release._account import Accounted, hash_of
 from sievert.release._domain import Domain
 from sievert.release._drawn import Drawn, drawn_channel
 from sievert.release._errors import Errors, errors
@@ -23,7 +22,7 @@ from sievert.release._places import OnMap, Places, population
 from sievert.sampling import Sampler, floats, for_channel
 from sievert.tables import Source, require_writable
 
-__all__ = ["NOT_PRIVATE", "SEEDED", "Plan", "budget_path", "ledger_key", "make_plan"]
+__all__ = ["NOT_PRIVATE", "SEEDED", "Plan", "make_plan"]
 
 # The column, and what it says, that marks every row of a table whose noise came from a seed.
 NOT_PRIVATE = "not_private"
@@ -31,7 +30,7 @@ SEEDED = "drawn from a test seed"
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(Accounted):
     """A release, ready to run.
 
     Attributes
@@ -65,6 +64,24 @@ class Plan:
     def noise(self) -> TableNoise | None:
         """The noise in the cells of the table, which needs no list of answers."""
         return self.channel if isinstance(self.channel, TableNoise) else None
+
+    @property
+    def several(self) -> SeveralNoise | None:
+        """The noise of several tables, where the file asks for more than one."""
+        return self.channel if isinstance(self.channel, SeveralNoise) else None
+
+    @property
+    def tables(self) -> tuple[Statistic, ...]:
+        """The tables over all rows."""
+        if self.several is not None:
+            return tuple(part.statistic for part in self.several.parts)
+        return () if self.table is None else (self.table,)
+
+    def part(self, place: int) -> Plan:
+        """One of several tables, as if it were released by itself."""
+        assert self.several is not None
+        noise = self.several.parts[place]
+        return replace(self, channel=noise, words=noise.words(), table=noise.statistic)
 
     def sampler(self, source: object = None) -> Sampler:
         """The sampler of the channel, on bits of the operating system or of a given source."""
@@ -148,40 +165,6 @@ class Plan:
         """Where the released table goes."""
         return _output(self.scenario, self.output_name)
 
-    @property
-    def sidecar(self) -> Path:
-        """Where what was done is written."""
-        return self.output.with_name(self.output.name + ".json")
-
-    @cached_property
-    def budget_file(self) -> Path:
-        """The file that says how much may be spent."""
-        if self.rules.ledger is None:
-            raise FileError(
-                f"{self.scenario.source}: key release.ledger is missing; name a budget file, for example "
-                'ledger = "budget.toml" with the line person = 3.0 in it: the most ε one person may lose'
-            )
-        return budget_path(self.scenario, self.rules.ledger)
-
-    @property
-    def ledger_folder(self) -> Path:
-        """The folder that keeps what was spent, beside the budget file."""
-        return self.budget_file.with_suffix(".ledger")
-
-    def budget(self) -> Budget:
-        """The budget file, read."""
-        return Budget.read(self.budget_file)
-
-    def ledger_key(self) -> bytes | None:
-        """The secret that binds the ledger's records, if there is one."""
-        return ledger_key(self.scenario, self.rules.ledger_key)
-
-    @cached_property
-    def digest(self) -> str:
-        """A hash of the file and of what it reads, to find an interrupted run of the same release."""
-        scenario = self.scenario
-        return _hash(scenario.to_toml(), *contents(scenario.document, scenario.folder))
-
     @cached_property
     def stable_mark(self) -> str | None:
         """What makes a remembered place the same: policy, mechanism, remap, whose row and which bits."""
@@ -192,11 +175,7 @@ class Plan:
         parts += [*self.columns, str(self.data.person), str(self.rules.remap)]
         parts += ["seeded"] if self.seeded else []
         parts += contents([document.policy, document.mechanism, self.rules.remap], self.scenario.folder)
-        return _hash(*parts)
-
-
-def _hash(*parts: str) -> str:
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+        return hash_of(*parts)
 
 
 def _output(scenario: Scenario, name: str | None) -> Path:
@@ -299,6 +278,8 @@ def _on_map(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Plan:
 def _local(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Plan:
     if rules.remap is not None or rules.stable:
         raise FileError("release: remap and stable go with places on a map (policy.secrets with a region)")
+    if rules.too_many == "sample":
+        raise FileError('release.too_many: "sample" goes with a table over all rows')
     if scenario.policy.absent is not None:
         raise FileError(
             'policy.adjacency: a release row by row shows how many rows there are; "add-remove" goes with a '
@@ -318,11 +299,32 @@ def _local(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Plan:
     )
 
 
+def _require_person(scenario: Scenario) -> None:
+    """Rows are chosen by person only where a person's rows, there or not, are what is protected."""
+    assert scenario.document.data is not None
+    if scenario.document.data.person is None:
+        raise FileError(
+            'release.too_many: "sample" chooses among the rows of each person; name the column that says '
+            "whose row it is under data.person"
+        )
+    if scenario.policy.absent is None or scenario.policy.constrained:
+        raise FileError(
+            'release.too_many: "sample" goes with adjacency = "add-remove" and without permitted: how many '
+            "rows are kept is private, and another row of the same person may take the place of one that "
+            "changed, however the secrets join their values"
+        )
+
+
 def _central(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Plan:
     if rules.remap is not None or rules.stable or rules.keep:
         raise FileError("release: remap, stable and keep go with a release row by row")
-    table, sensitivity = scenario.tabulated.statistic, scenario.tabulated.sensitivity
+    if rules.too_many == "sample":
+        _require_person(scenario)
     noise = added_noise(scenario)
+    if isinstance(noise, SeveralNoise):
+        eps = noise.joint.cost if noise.keeps_eps else None
+        return Plan(scenario, rules, True, noise, noise.words(), eps, output_name=name)
+    table, sensitivity = scenario.tabulated.statistic, scenario.tabulated.sensitivity
     if isinstance(noise, TableNoise):
         eps = noise.eps_of(sensitivity) if noise.keeps_eps else None
         return Plan(scenario, rules, True, noise, noise.words(), eps, table, sensitivity, output_name=name)
@@ -346,56 +348,3 @@ def _central(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Plan:
         output_name=name,
         note=found.note,
     )
-
-
-@dataclass(frozen=True)
-class DescribedPlan:
-    """Where a release of documents or vectors goes, and who keeps its budget."""
-
-    scenario: Any
-    output: Path
-    seed: int | None
-
-    @property
-    def sidecar(self) -> Path:
-        return self.output.with_name(self.output.name + ".json")
-
-    @property
-    def budget_file(self) -> Path:
-        return budget_path(self.scenario, str(self.scenario.document.release.ledger))
-
-    @property
-    def folder(self) -> Path:
-        return self.budget_file.with_suffix(".ledger")
-
-    def key(self) -> bytes | None:
-        return ledger_key(self.scenario, self.scenario.document.release.ledger_key)
-
-    @property
-    def digest(self) -> str:
-        parts = [self.scenario.to_toml(), *contents(self.scenario.document, self.scenario.folder)]
-        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
-
-
-def budget_path(scenario: Described, name: str) -> Path:
-    """The budget file that release.ledger names."""
-    path = scenario.folder / name
-    if path.suffix != ".toml":
-        raise FileError(f"{scenario.source}: key release.ledger names {path.name}; a budget is a .toml file")
-    if path.is_symlink():  # a second name would be a second ledger, and the budget be spent twice
-        raise FileError(f"{path}: is a link; name the budget file itself, which its ledger lies beside")
-    return path
-
-
-def ledger_key(scenario: Described, name: str | None) -> bytes | None:
-    """The secret that release.ledger_key names, which binds the ledger's records."""
-    if name is None:
-        return None
-    path = scenario.folder / name
-    try:
-        key = path.read_bytes().strip()
-    except OSError as problem:
-        raise FileError(f"{path}: the ledger's key cannot be read ({problem.strerror})") from None
-    if len(key) < 16:
-        raise FileError(f"{path}: the ledger's key has {len(key)} bytes; it needs at least 16")
-    return key

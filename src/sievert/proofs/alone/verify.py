@@ -1275,6 +1275,29 @@ def guess_under_claim(proof: Content) -> str:
     )
 
 
+def guess_under_divergence(proof: Content) -> str:
+    """Equally likely values: randomised response of ε has the promised divergence at one order."""
+    values = whole(proof["values"], 2)
+    order, limit, eps, upper = (exact(proof[name]) for name in ("order", "divergence", "eps", "upper"))
+    require(order >= 1 and limit >= 0 and eps >= 0, "order ≥ 1, divergence ≥ 0 and eps ≥ 0 are needed")
+    if proof["rho"] is None:
+        require(order > 1, "without ρ the order must be above 1")
+    else:
+        require(limit == order * exact(proof["rho"]), "the divergence must be ρ times the order")
+    low, high = exp_ends(eps)
+    if order == 1:
+        reached = eps * (low - 1) >= limit * (low + values - 1)
+    else:
+        told = exp_low(order * eps) + exp_low((1 - order) * eps) + values - 2
+        reached = told >= exp_ends((order - 1) * limit)[1] * (high + values - 1)
+    require(reached, "the response of eps keeps the divergence")
+    require(high / (high + values - 1) <= upper <= 1, "upper is less than the guess of the response")
+    return (
+        f"where the divergence of order {order} is at most {limit}, the best guess among {values} equally "
+        f"likely values is at most {shown(upper)}"
+    )
+
+
 def outcomes(eps: Fraction, releases: int) -> list[Span]:
     """C(k,l)·p^(k-l)·q^l for l = 0 … k, with p = 1/(1+e^-ε) and q = e^-ε·p."""
     Work.spend(8 * releases)
@@ -2814,6 +2837,7 @@ KINDS: dict[str, Callable[[Content], str]] = {
     "exact optimal design": exact_optimal_design,
     "guess after several releases": guess_after_releases,
     "guess under a claim": guess_under_claim,
+    "guess under a divergence": guess_under_divergence,
     "inference counter-example": inference_counterexample,
     "inference frontier": inference_frontier,
     "largest gap over priors": largest_gap,

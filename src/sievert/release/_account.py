@@ -1,0 +1,128 @@
+"""Where a release goes, who keeps its budget, and by what an interrupted run of it is found again."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Hashable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from sievert.errors import FileError
+from sievert.files import Described, contents
+from sievert.ledger import Budget
+from sievert.numerics import brief
+
+__all__ = ["Accounted", "Cost", "hash_of", "read_key"]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a release costs for the pairs that a ledger is about.
+
+    Attributes
+    ----------
+    amount : in the ledger's currency
+    eps : in ε, for the same pairs; None where the noise keeps none
+    pair : two values (or databases) that attain it; None where nobody looked for them
+    plan : the plan whose next slot is taken, which has paid
+    """
+
+    amount: Fraction
+    eps: Fraction | None
+    pair: tuple[Hashable, Hashable] | None = None
+    plan: str | None = None
+
+    @property
+    def charged(self) -> Fraction:
+        """What is charged now: nothing for a slot."""
+        return Fraction(0) if self.plan is not None else self.amount
+
+    @property
+    def shown(self) -> list[str] | None:
+        """The pair as the ledger keeps it."""
+        return None if self.pair is None else [brief(state) for state in self.pair]
+
+
+class Accounted:
+    """A planned release.
+
+    Attributes
+    ----------
+    scenario : the file
+    rules : its table [release]
+    output : where what is released goes
+    budget_line : a line of a budget file, for whoever has none
+    """
+
+    scenario: Any
+    rules: Any
+    output: Any
+    budget_line: str = "person = 3.0 in it: the most ε one person may lose"
+
+    @property
+    def sidecar(self) -> Path:
+        """Where what was done is written."""
+        return Path(self.output.with_name(self.output.name + ".json"))
+
+    @cached_property
+    def budget_file(self) -> Path:
+        """The file that says how much may be spent."""
+        if self.rules is None or self.rules.ledger is None:
+            raise FileError(
+                f"{self.scenario.source}: key release.ledger is missing; name a budget file, for example "
+                f'ledger = "budget.toml" with the line {self.budget_line}'
+            )
+        return _budget_path(self.scenario, self.rules.ledger)
+
+    @property
+    def ledger_folder(self) -> Path:
+        """The folder that keeps what was spent, beside the budget file."""
+        return self.budget_file.with_suffix(".ledger")
+
+    def budget(self) -> Budget:
+        """The budget file, read."""
+        return Budget.read(self.budget_file)
+
+    def ledger_key(self) -> bytes | None:
+        """The secret that binds the ledger's records, if there is one."""
+        return _ledger_key(self.scenario, self.rules.ledger_key)
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of the file and of what it reads, to find an interrupted run of the same release."""
+        scenario = self.scenario
+        return hash_of(scenario.to_toml(), *contents(scenario.document, scenario.folder))
+
+
+def hash_of(*parts: str) -> str:
+    """One hash of several texts."""
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def _budget_path(scenario: Described, name: str) -> Path:
+    path = scenario.folder / name
+    if path.suffix != ".toml":
+        raise FileError(f"{scenario.source}: key release.ledger names {path.name}; a budget is a .toml file")
+    if path.is_symlink():  # a second name would be a second ledger, and the budget be spent twice
+        raise FileError(f"{path}: is a link; name the budget file itself, which its ledger lies beside")
+    return path
+
+
+def _ledger_key(scenario: Described, name: str | None) -> bytes | None:
+    if name is None:
+        return None
+    return read_key(scenario.folder / name)
+
+
+def read_key(path: Path) -> bytes:
+    """The secret that binds a ledger's records, from its file."""
+    try:
+        key = path.read_bytes().strip()
+    except OSError as problem:
+        raise FileError(f"{path}: the ledger's key cannot be read ({problem.strerror})") from None
+    if len(key) < 16:
+        raise FileError(f"{path}: the ledger's key has {len(key)} bytes; it needs at least 16")
+    return key

@@ -1,0 +1,149 @@
+"""Plans of releases composed exactly: worked numbers, brute force over outputs, and dp-accounting."""
+
+import itertools
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sievert.channels import GaussianLaw, GeometricLaw, NoiseLaw, Privacy, StaircaseLaw
+from sievert.errors import MechanismError
+from sievert.limits import planned_claim
+from sievert.limits.promises import ApproximateClaim
+
+WEEKLY = GeometricLaw(Privacy(0.25, None))
+ROOT_TEN = GaussianLaw(Fraction(math.isqrt(10 * 10**24), 10**12))
+
+
+@pytest.mark.parametrize(("weeks", "exact"), [(12, 5.467687544), (52, 14.322647414)])
+def test_a_table_every_week(weeks: int, exact: float) -> None:
+    """Budgets and statistics, 1.4: a plan of tables is response at ε′, twice a week."""
+    plan = planned_claim([(WEEKLY, 1), (WEEKLY, 1)], weeks)
+    assert plan.exact and plan.tight
+    assert plan.epsilon(1e-6) == pytest.approx(exact, abs=5e-10)
+    response = ApproximateClaim(0.25, 0.0, 2 * weeks)
+    levels = np.array([0.0, 1.0, 4.9, weeks / 2 - 0.1])
+    assert plan.delta(levels) == pytest.approx(response.delta(levels), rel=1e-11)
+    assert plan.epsilon(1e-40) == pytest.approx(response.epsilon(1e-40), rel=1e-12)
+    assert plan.pure == weeks / 2 and plan.epsilon(0.0) == weeks / 2
+    for first in (0.5, 0.7):
+        assert plan.between_two(first) == pytest.approx(response.between_two(first), rel=1e-11)
+
+
+def test_any_releases_of_the_same_epsilon_lose_more() -> None:
+    assert ApproximateClaim(0.5, 0.0, 12).epsilon(1e-6) == pytest.approx(5.9997044, abs=5e-8)
+    assert ApproximateClaim(0.5, 0.0, 52).epsilon(1e-6) == pytest.approx(20.893795382, abs=5e-10)
+
+
+def test_discrete_gaussian_noise() -> None:
+    """1.3 and 8: a table with σ² = 10, and one with σ = 4 every week."""
+    once = planned_claim([(ROOT_TEN, 1), (ROOT_TEN, 1)], 1)
+    assert float(once.delta(np.ones(1))[0]) == pytest.approx(0.003087919, abs=5e-10)
+    assert once.epsilon(1e-6) == pytest.approx(1.991236185, abs=5e-10)
+    four = GaussianLaw(Fraction(4))
+    assert planned_claim([(four, 1), (four, 1)], 52).epsilon(1e-6) == pytest.approx(14.8065, abs=5e-5)
+    cell = planned_claim([(GaussianLaw(Fraction(21, 5)), 1)], 1)
+    assert float(cell.delta(np.ones(1))[0]) == pytest.approx(1.0820e-6, abs=5e-11)
+    wide = GaussianLaw(Fraction(4224678889, 10**9))
+    assert float(planned_claim([(wide, 1)], 1).delta(np.ones(1))[0]) == pytest.approx(1.019663e-6, abs=5e-13)
+    assert cell.pure == math.inf
+
+
+def by_brute_force(cells: list[tuple[NoiseLaw, int]], releases: int, level: float, reach: int) -> float:
+    """Σ over all outputs of max(0, P - e^ε·Q)."""
+    noise = np.arange(-reach, reach + 1.0)
+    rows = [(law.log_pmf(noise - steps), law.log_pmf(noise)) for law, steps in cells] * releases
+    first = second = np.zeros(1)
+    for there, nobody in rows:
+        first = np.add.outer(first, there).ravel()
+        second = np.add.outer(second, nobody).ravel()
+    return float(np.maximum(0.0, np.exp(first) - math.exp(level) * np.exp(second)).sum())
+
+
+@pytest.mark.parametrize(
+    ("cells", "releases", "reach"),
+    [
+        ([(GeometricLaw(Privacy(1.5, None)), 1), (GeometricLaw(Privacy(1.5, None)), 2)], 2, 16),
+        ([(GeometricLaw(Privacy(1.0, None)), 4)], 3, 40),
+        ([(GaussianLaw(Fraction(1)), 1), (GaussianLaw(Fraction(1)), 2)], 2, 9),
+        ([(GaussianLaw(Fraction(3, 2)), 2), (GeometricLaw(Privacy(1.0, None)), 1)], 1, 30),
+        ([(StaircaseLaw(Fraction(2), 3), 2)], 2, 70),
+    ],
+)
+def test_every_output_of_small_plans(cells: list[tuple[NoiseLaw, int]], releases: int, reach: int) -> None:
+    plan = planned_claim(cells, releases)
+    for level in (0.0, 0.7, 2.0):
+        found = float(plan.delta(np.array([level]))[0])
+        expected = by_brute_force(cells, releases, level, reach)
+        assert found == pytest.approx(expected, rel=1e-9 if plan.exact else 1e-6)
+        assert plan.exact or found >= expected * (1 - 1e-9)
+
+
+def test_losses_without_a_common_lattice_are_never_too_low() -> None:
+    """Two different noises, whose losses no lattice holds: gathered, and a little above the truth."""
+    cells: list[tuple[NoiseLaw, int]] = [(WEEKLY, 1), (GeometricLaw(Privacy(math.sqrt(2) / 5, None)), 2)]
+    plan = planned_claim(cells, 1)
+    assert not plan.exact and plan.between_two(0.5) is None
+    for level in (0.0, 0.3, 0.8):
+        expected = by_brute_force(cells, 1, level, 150)
+        assert expected * (1 - 1e-12) <= float(plan.delta(np.array([level]))[0]) <= expected * (1 + 1e-5)
+
+
+@given(st.integers(1, 30), st.sampled_from([(1,), (1, 1), (2, 1), (3,)]), st.floats(0.0, 3.0))
+def test_more_or_larger_moves_lose_more(releases: int, steps: tuple[int, ...], level: float) -> None:
+    """What a slot relies on: no move cell by cell larger, no greater loss."""
+    law = GeometricLaw(Privacy(0.5, None))
+    at = np.array([level])
+    found = float(planned_claim([(law, s) for s in steps], releases).delta(at)[0])
+    more = float(planned_claim([(law, s) for s in steps], releases + 1).delta(at)[0])
+    larger = float(planned_claim([(law, s) for s in (steps[0] + 1, *steps[1:])], releases).delta(at)[0])
+    further = float(planned_claim([(law, s) for s in (*steps, 1)], releases).delta(at)[0])
+    assert found <= min(more, larger, further) * (1 + 1e-9) + 1e-300
+
+
+def test_one_cell_by_two_is_worse_than_two_by_one() -> None:
+    """1.4: equal L1 is not enough for a slot."""
+    law, at = GeometricLaw(Privacy(0.5, None)), np.array([0.3])
+    one = planned_claim([(law, 2)], 5).delta(at)[0]
+    assert one > planned_claim([(law, 1), (law, 1)], 5).delta(at)[0] * 1.01
+
+
+def test_a_plan_that_moves_nothing_and_bad_arguments() -> None:
+    nothing = planned_claim([(WEEKLY, 0)], 3)
+    assert nothing.epsilon(1e-6) == nothing.pure == 0 and float(nothing.delta(np.zeros(1))[0]) == 0
+    for releases in (0, -1, 1.5, "52", None):
+        with pytest.raises(MechanismError, match="releases is"):
+            planned_claim([(WEEKLY, 1)], releases)  # type: ignore[arg-type]
+
+
+def test_a_curve_of_many_levels_is_that_of_each() -> None:
+    plan = planned_claim([(WEEKLY, 1), (WEEKLY, 1)], 52)
+    levels = plan.levels()
+    together = plan.delta(levels)
+    assert (np.diff(together) <= 1e-15).all()
+    for place in itertools.islice(range(len(levels)), 0, None, 40):
+        assert together[place] == pytest.approx(float(plan.delta(levels[place : place + 1])[0]), rel=1e-7)
+
+
+def test_dp_accounting(oracle: Any) -> None:
+    """8: it rounds losses up to a grid of 1e-4, so it is a little above."""
+    oracle("dp_accounting")
+    from dp_accounting.pld import privacy_loss_distribution as pld
+
+    def composed(law: Any, times: int) -> float:
+        return float(law.self_compose(times).get_epsilon_for_delta(1e-6))
+
+    laplace = pld.from_discrete_laplace_mechanism(0.25)
+    assert composed(laplace, 104) == pytest.approx(14.322647416, abs=5e-9)
+    ours = planned_claim([(WEEKLY, 1), (WEEKLY, 1)], 52).epsilon(1e-6)
+    assert ours <= composed(laplace, 104) <= ours + 1e-8
+    four = pld.from_discrete_gaussian_mechanism(4.0)
+    ours = planned_claim([(GaussianLaw(Fraction(4)), 1)] * 2, 52).epsilon(1e-6)
+    assert composed(four, 104) == pytest.approx(14.8117, abs=5e-5)
+    assert ours < composed(four, 104) < ours + 0.006
+    narrow = pld.from_discrete_gaussian_mechanism(4.2)
+    assert narrow.get_delta_for_epsilon(1.0) == pytest.approx(1.0828e-6, abs=5e-11)
