@@ -48,6 +48,19 @@ COMPUTED: dict[type[ast.operator], type[ast.operator]] = {
     ast.LShift: ast.RShift,
 }
 CALLED = {"min": "max", "max": "min", "all": "any", "any": "all", "floor": "ceil", "ceil": "floor"}
+# Functions that say what is found, or what it will cost, and decide nothing about a proof.
+TELLING = {
+    "bound",
+    "expected_seconds",
+    "judged",
+    "long",
+    "main",
+    "numbers_in",
+    "proved",
+    "shown",
+    "spend",
+    "words",
+}
 SECONDS, MEMORY = 20, 4 * 10**9
 # Most proofs that a mistake is tried with.
 MOST_PROOFS = 60
@@ -93,14 +106,20 @@ def _strings(tree: ast.Module) -> set[int]:
             hidden += [arg.annotation for arg in [*node.args, *node.kwonlyargs] if arg.annotation]
         elif isinstance(node, ast.AnnAssign):
             hidden.append(node.annotation)
-        elif isinstance(node, ast.FunctionDef) and node.returns is not None:
-            hidden.append(node.returns)
+        elif isinstance(node, ast.FunctionDef):
+            told = node.name in TELLING - ({"proved"} if _decides(node) else set())
+            hidden += [node] if told else [node.returns] if node.returns is not None else []
         elif (
             isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "spend"
         ):
             hidden.append(node)
         found |= {id(inner) for item in hidden for inner in ast.walk(item)}
     return found
+
+
+def _decides(node: ast.FunctionDef) -> bool:
+    """Whether a rule is checked in it."""
+    return any(isinstance(inner, ast.Raise) for inner in ast.walk(node))
 
 
 def _changes(node: ast.AST) -> list[Any]:
@@ -166,6 +185,7 @@ def cases() -> tuple[list[Case], dict[str, dict[int, list[int]]]]:
 
     honest = [*tests.honest().values(), *tests.made().values()]
     others = [tests.changed(tests.BASES[name](), path, value) for name, path, value, _ in tests.FORGED]
+    others += [tests.changed(copy.deepcopy(tests.MORE[name]), *at) for name, *at in tests.BEYOND]
     others += [*tests.HAND.values(), *tests.damaged(honest, 1000)]
     found: list[Case] = []
     lines: dict[str, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))

@@ -90,7 +90,7 @@ class Proof(ABC):
     """
 
     kind: ClassVar[str]
-    grounds: ClassVar[str]
+    grounds: ClassVar[str] = ""
     about: str | None = None
     options: Mapping[str, Any] = MappingProxyType({})
 

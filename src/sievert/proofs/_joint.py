@@ -47,6 +47,9 @@ class JointNoiseProof(Proof):
     """
 
     kind: ClassVar[str] = "noise of several tables"
+    grounds: ClassVar[str] = (
+        "levels of independent noises add up over the tables that one record moves (composition)"
+    )
     eps: Fraction
     tables: tuple[TableCosts, ...]
     edges: tuple[tuple[int, int, Fraction], ...] | None

@@ -29,6 +29,9 @@ class ResponseGuessProof(Proof):
     """
 
     kind: ClassVar[str] = "guess under a divergence"
+    grounds: ClassVar[str] = (
+        "a Rényi divergence between neighbours bounds the guess by the best response at one level of ε"
+    )
     values: int
     order: Fraction
     divergence: Fraction

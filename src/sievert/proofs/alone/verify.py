@@ -17,6 +17,7 @@ How to read it: numbers, then e^x and ln x, then spaces, then one function a kin
 from __future__ import annotations
 
 import argparse
+import contextlib
 import heapq
 import itertools
 import json
@@ -2970,7 +2971,16 @@ def judged(path: str, seconds: float, quiet: bool) -> tuple[int, str, float, Con
     return code, words, time.monotonic() - begun, content
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def bound(seconds: float) -> None:
+    """Where the system can: no more processor time than allowed and a minute, and no more than 8 GiB."""
+    with contextlib.suppress(ImportError, ValueError, OSError):
+        import resource
+
+        for kind, most in ((resource.RLIMIT_CPU, int(seconds) + 60), (resource.RLIMIT_AS, 2**33)):
+            resource.setrlimit(kind, (most, most))
+
+
+def main(arguments: Sequence[str] | None = None, bounded: bool = False) -> int:
     """Check files; the exit code is the worst of them."""
     parser = argparse.ArgumentParser(description="Check proofs of Sievert with Python alone.")
     parser.add_argument("proofs", nargs="+", metavar="PROOF", help="a proof saved as JSON")
@@ -2978,6 +2988,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", action="store_true", help="one JSON object a proof")
     told = parser.parse_args(arguments)
     Work.most = int(told.seconds * 1_000_000)
+    if bounded:
+        bound(told.seconds * len(told.proofs))
     worst = 0
     for path in told.proofs:
         code, words, taken, content = judged(path, told.seconds, told.json)
@@ -2994,4 +3006,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(bounded=True))
