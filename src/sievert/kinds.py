@@ -107,6 +107,8 @@ class Noun(Section):
     text_key: ClassVar[str | None] = None
     # What such a text is.
     text_words: ClassVar[str] = "the path of a file"
+    # Whether a list of tables is several of them at once.
+    takes_several: ClassVar[bool] = False
     # The class that holds several kinds at once, where a table may have several leading keys.
     joined: ClassVar[type[Any] | None] = None
     # Modules that declare kinds of this noun: loaded when a kind is first looked up.

@@ -108,6 +108,8 @@ if TYPE_CHECKING:
     from sievert.questions.match import Match as Match
     from sievert.questions.vectors import VectorsAnswer as VectorsAnswer
     from sievert.questions.vectors import VectorsAudit as VectorsAudit
+    from sievert.release import Affordable as Affordable
+    from sievert.release import Afforded as Afforded
     from sievert.release import ChargedPlan as ChargedPlan
     from sievert.release import ChargedRelease as ChargedRelease
     from sievert.release import DocumentsPreview as DocumentsPreview
@@ -143,6 +145,7 @@ if TYPE_CHECKING:
     from sievert.vectors import Accountant as Accountant
     from sievert.vectors import BitsChoice as BitsChoice
     from sievert.vectors import DistanceEstimate as DistanceEstimate
+    from sievert.vectors import LaplaceAccountant as LaplaceAccountant
     from sievert.vectors import LossCurve as LossCurve
     from sievert.vectors import LossDistribution as LossDistribution
     from sievert.vectors import Matches as Matches
@@ -190,7 +193,8 @@ ROOMS = {
     "questions.interval": "IntervalFacts",
     "questions.match": "Match",
     "questions.vectors": "VectorsAnswer VectorsAudit",
-    "release": "ChargedPlan ChargedRelease DocumentsPreview DocumentsRelease Fit LedgerAccount LedgerGuess "
+    "release": "Affordable Afforded ChargedPlan ChargedRelease DocumentsPreview DocumentsRelease Fit "
+    "LedgerAccount LedgerGuess "
     "PlannedReleases Preview Release VectorsPreview VectorsRelease",
     "spaces": "Automorphisms PairOrbits ProductSymmetries Symmetries",
     "text": (
@@ -198,8 +202,9 @@ ROOMS = {
         "TextCalibration WordCapacity WordChannelEstimate"
     ),
     "vectors": (
-        "Accountant BitsChoice CXDP DistanceEstimate LossCurve LossDistribution Matches PXDP PaperBounds "
-        "ReIdentification SoftAccountant UtilityLoss VectorCalibration VectorFrontier VectorPoint XDP"
+        "Accountant BitsChoice CXDP DistanceEstimate LaplaceAccountant LossCurve LossDistribution Matches "
+        "PXDP PaperBounds ReIdentification SoftAccountant UtilityLoss VectorCalibration VectorFrontier "
+        "VectorPoint XDP"
     ),
 }
 HOMES = {name: room for room, names in ROOMS.items() for name in names.split()}

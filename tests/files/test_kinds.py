@@ -168,6 +168,7 @@ GIVEN = {
     "sets": [[1], [2]],
     "interval": [0.0, 1.0],
     "beta": [2, 5],
+    "q": 0.5,
     "normal": [0.5, 0.1],
 }
 # The same keys with other contents, by the kind.

@@ -149,7 +149,7 @@ def test_where_epsilon_and_delta_do_not_go():
     far = Policy.blowfish(metrics.line(5), records=9)
     with pytest.raises(MechanismError, match="on a metric give rho"):
         law_of(far, Query.sum(), level=F(1), delta=F(1, 10**6))
-    with pytest.raises(MechanismError, match="rho is '1000000', which is σ"):
+    with pytest.raises(MechanismError, match="rho is '1000000', a σ of"):
         law_of(TWELVE, Query.count([1]), rho=F(10**6))
 
 

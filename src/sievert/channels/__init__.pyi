@@ -31,6 +31,7 @@ from ._laws import log_tail as log_tail
 from ._laws import two_sided_noise as two_sided_noise
 from ._making import ROW_SUM_TOLERANCE as ROW_SUM_TOLERANCE
 from ._noise import CellNoise as CellNoise
+from ._noise import GroupNoise as GroupNoise
 from ._noise import NoiseChannel as NoiseChannel
 from ._noise import SumNoise as SumNoise
 from ._noise import TableNoise as TableNoise
@@ -44,6 +45,9 @@ from ._rho import rho_of_eps as rho_of_eps
 from ._rho import rho_of_response as rho_of_response
 from ._rho import rho_of_selection as rho_of_selection
 from ._rho_of_channel import rho_of_channel as rho_of_channel
+from ._several import MeanOf as MeanOf
+from ._several import QuantileNoise as QuantileNoise
+from ._several import SeveralNoise as SeveralNoise
 from ._structured import ResponseChannel as ResponseChannel
 from ._structured import SparseChannel as SparseChannel
 from ._structured import StructuredChannel as StructuredChannel

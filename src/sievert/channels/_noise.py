@@ -28,6 +28,7 @@ from sievert.policies import Policy, Sensitivity, Statistic
 
 __all__ = [
     "CellNoise",
+    "GroupNoise",
     "NoiseChannel",
     "SumNoise",
     "TableNoise",
@@ -192,3 +193,7 @@ class SumNoise(TableNoise):
 
 class CellNoise(TableNoise):
     """Noise in every cell of a histogram."""
+
+
+class GroupNoise(TableNoise):
+    """Noise in every cell of a table of sums, to which records add more than one step."""

@@ -18,6 +18,9 @@ from ._noisy_tables import TableEstimate as TableEstimate
 from ._noisy_tables import estimate_answer as estimate_answer
 from ._noisy_tables import estimate_table as estimate_table
 from ._noisy_tables import nearest_table as nearest_table
+from ._ratio import NoisyMean as NoisyMean
+from ._ratio import noisy_mean as noisy_mean
+from ._ratio import rectangle as rectangle
 from ._repeated import estimate_repeated as estimate_repeated
 from ._reports import Identifiability as Identifiability
 from ._reports import counts_over as counts_over

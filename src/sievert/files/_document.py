@@ -309,13 +309,24 @@ def dumps(document: dict[str, Any]) -> str:
     records = 2
     secrets = { threshold = 1 }
     """
-    top = [f"{key} = {_value(item)}" for key, item in document.items() if not isinstance(item, dict)]
+    top = [
+        f"{key} = {_value(item)}"
+        for key, item in document.items()
+        if not isinstance(item, dict) and not _is_tables(item)
+    ]
     blocks = ["\n".join(top)] if top else []
     for name, section in document.items():
-        if isinstance(section, dict):
-            lines = [f"{_key(key)} = {_value(item)}" for key, item in section.items()]
-            blocks.append("\n".join([f"[{_key(name)}]", *lines]))
+        several = _is_tables(section)
+        for table in section if several else [section] if isinstance(section, dict) else []:
+            lines = [f"{_key(key)} = {_value(item)}" for key, item in table.items()]
+            head = f"[[{_key(name)}]]" if several else f"[{_key(name)}]"
+            blocks.append("\n".join([head, *lines]))
     return "\n\n".join(blocks) + "\n"
+
+
+def _is_tables(item: Any) -> bool:
+    """Whether it is a list of tables, each of which is written as a section."""
+    return isinstance(item, list) and bool(item) and all(isinstance(part, dict) for part in item)
 
 
 def _key(key: str) -> str:
@@ -419,6 +430,9 @@ def _noun_schema(noun: type[Noun], definitions: dict[str, Any]) -> dict[str, Any
         if found.key is not None and found.key in (noun.list_key, noun.text_key):
             branches.append(table["properties"][found.key])
         branches.append(table)
+    if noun.takes_several:
+        one = {"$ref": f"#/$defs/{noun.noun}"}
+        branches.append({"type": "array", "items": one, "minItems": 1, "description": "several at once"})
     if noun.joined is not None:
         tables = [branch["properties"] for branch in branches if "properties" in branch]
         keys = {key: item for table in tables for key, item in table.items()}

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sievert.channels import NoiseChannel, TableNoise
 from sievert.errors import FileError, MechanismError, QueryError
 from sievert.files._document import ReleaseModel
+from sievert.files._several import several_noise
 from sievert.ledger import amount
 from sievert.mechanisms import AddedToNumbers, Family, noise_on_map, on_cells
 from sievert.numerics import as_fraction, brief
 from sievert.policies import (
     Sensitivity,
     Statistic,
-    column_place,
     largest_cost,
-    statistic_of_cells,
-    statistic_of_values,
 )
 
 if TYPE_CHECKING:
@@ -82,6 +79,8 @@ def drops_rows(scenario: Scenario) -> bool:
 def unlisted_noise(scenario: Scenario, family: Family) -> NoiseChannel | None:
     """The noise that a family adds where no list holds the answers and outputs; None where one does."""
     asked, added = scenario.document.query, family.added()
+    if asked.is_unlisted:
+        return added_noise(scenario, family)
     if added is not None and (not asked.is_table or (not asked.is_histogram and _is_listed(scenario, added))):
         return None
     return added_noise(scenario, family)
@@ -120,39 +119,18 @@ def _leaves_list(scenario: Scenario) -> bool:
 
 def _statistic(scenario: Scenario) -> Statistic:
     asked, query = scenario.document.query, scenario.query
-    if asked.is_histogram:
-        return _histogram(scenario)
-    if not asked.is_total:
+    if asked.is_table and not asked.is_one_table:
         raise FileError(
-            f'{scenario.source}, query: {query.words} is not computed over data; use kind = "count", "sum" '
-            'or "histogram", or "record" for a release row by row'
+            f"{scenario.source}, query: {query.words} is no single table with noise in its cells; ask about "
+            "each table in a file of its own, or audit, explain and release them together"
         )
-    found = query.statistic(scenario.policy)
-    assert found is not None
-    return found
-
-
-def _histogram(scenario: Scenario) -> Statistic:
-    columns, policy = scenario.columns, scenario.policy
-    if not columns:  # without data, by the values themselves
-        found = scenario.query.statistic(policy)
-        assert found is not None
-        return found
-    by = scenario.document.query.counted_by(columns)
-    places = [column_place(name, columns, f"{scenario.source}, query.by") for name in by]
-    words = f"how many records there are by {', '.join(by)}"
-    if places == list(range(len(columns))):
-        absent = policy.absent is not None
-        present = policy.values[absent:]
-        cells = present if len(columns) > 1 else [(value,) for value in present]
-        return statistic_of_values(cells, absent, tuple(by), words)  # type: ignore[arg-type]
-    missing = [None] if policy.absent is not None else []
-    parts: Iterable[Any] = policy.values[len(missing) :]
-    parts = parts if len(columns) > 1 else zip(parts)
-    # Several places give a tuple, one or none only as a slice.
-    first = min(places, default=0)
-    chosen = itemgetter(*places) if len(places) > 1 else itemgetter(slice(first, first + len(places)))
-    return statistic_of_cells([*missing, *map(chosen, parts)], tuple(by), words)
+    if not asked.is_table:
+        raise FileError(
+            f'{scenario.source}, query: {query.words} is not computed over data; use kind = "count", "sum", '
+            '"mean", "quantile" or "histogram", or "record" for a release row by row'
+        )
+    with scenario.at("query"):
+        return asked.tables(scenario.policy, scenario.columns, drops_rows(scenario))[0].statistic
 
 
 def added_noise(scenario: Scenario, family: Family | None = None) -> NoiseChannel | None:
@@ -161,11 +139,18 @@ def added_noise(scenario: Scenario, family: Family | None = None) -> NoiseChanne
     None where the mechanism is a channel on a list.
     """
     family = scenario.mechanism if family is None else family
+    if scenario.document.query.is_table and not scenario.document.query.is_one_table:
+        return several_noise(scenario, family, drops_rows(scenario), _stated_eps(family))
     if family.per_metre is not None:
         return _on_map(scenario, family.per_metre)
     added = family.added()
     on_table = scenario.document.query.is_table
     return None if added is None or not on_table else _on_cells(scenario, added)
+
+
+def _stated_eps(family: Family) -> Fraction | None:
+    """The ε that a family promises, as the file writes it."""
+    return None if family.promised is None else finite_eps(family.promised)
 
 
 def _on_map(scenario: Scenario, eps: float) -> NoiseChannel | None:

@@ -18,7 +18,16 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.channels import Channel, Epsilon, NoiseChannel, PlanarNoise, StatedPrior, TableNoise, epsilon
+from sievert.channels import (
+    Channel,
+    Epsilon,
+    NoiseChannel,
+    PlanarNoise,
+    SeveralNoise,
+    StatedPrior,
+    TableNoise,
+    epsilon,
+)
 from sievert.channels.priors import as_prior
 from sievert.errors import FileError, QueryError, SievertError, TooLargeError
 from sievert.files._document import (
@@ -160,9 +169,25 @@ class Scenario(Described):
     @property
     def mechanism(self) -> Family:
         """The family of [mechanism], with its parameter."""
-        if self.document.mechanism is None:
+        family = self.document.mechanism
+        if family is None:
             raise FileError(f"{self.source}: table [mechanism] is missing")
-        return self.document.mechanism
+        return family if family.is_settled else self._settled
+
+    @cached_property
+    def _settled(self) -> Family:
+        """The family of [mechanism] with the ε or σ that its accuracy takes for the file's table."""
+        family = self.document.mechanism
+        assert family is not None
+        if not self.document.query.is_table:
+            raise FileError(
+                f"{self.source}, mechanism.accuracy: goes with counts, sums and histograms over all records; "
+                "give eps for a release row by row"
+            )
+        found, policy = self.tabulated, self.policy
+        absence = found.absence and policy.absent is None
+        with self._at("mechanism"):
+            return family.settled(found.statistic, found.sensitivity, policy, absence)
 
     @cached_property
     def channel(self) -> Channel:
@@ -454,6 +479,15 @@ def _of_table(noise: TableNoise, scenario: Scenario) -> Epsilon:
     sensitivity = scenario.tabulated.sensitivity
     nats = noise.nats_of(sensitivity)
     return Epsilon(nats, sensitivity.pair if nats else None, None, None, 1.0)
+
+
+@_epsilon.register
+def _of_several(noise: SeveralNoise, scenario: Scenario) -> Epsilon:
+    """The largest sum of what the tables cost, over one pair of neighbours."""
+    if not noise.keeps_eps:
+        return Epsilon(math.inf, None, None, None, 1.0)
+    found = noise.joint
+    return Epsilon(float(found.cost), found.pair if found.cost else None, None, None, 1.0)
 
 
 @_epsilon.register

@@ -44,11 +44,10 @@ class Response(NamedTuple):
 
     def proof(self, values: int, rho: Fraction | None, divergence: Fraction | None = None) -> Proof:
         """That nothing with the claim allows more: a divergence at the order, or ρ for all orders."""
-        order, ends = read_eps(self.order), self.ends(values)
-        missed = 1 - read_eps(ends.guess) if ends.guess < 0.5 else read_eps(ends.missed)
+        order, eps = read_eps(self.order), read_eps(self.eps * (1 + MARGIN))
         limit = order * rho if rho is not None else divergence
         assert limit is not None
-        return ResponseGuessProof(values, order, limit, missed, rho)
+        return ResponseGuessProof.of(values, order, limit, eps, rho)
 
 
 def response_of_rho(values: int, rho: float) -> Response:

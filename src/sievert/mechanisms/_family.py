@@ -194,6 +194,17 @@ class Family(Noun, noun="mechanism"):
         """The ε that the file writes and that is a promise, not a mere parameter."""
         return None
 
+    def settled(
+        self, statistic: Statistic, sensitivity: Sensitivity, policy: Policy, absence: bool = False
+    ) -> Family:
+        """The family with the parameter that its accuracy takes for a table; itself where it has one."""
+        return self
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether its parameter is written, and not an accuracy that a table is needed for."""
+        return True
+
     @property
     def approximate(self) -> tuple[float, float] | None:
         """The ε and δ > 0 that the file writes as a promise; None: it writes none."""

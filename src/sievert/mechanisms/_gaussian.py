@@ -18,6 +18,7 @@ from pydantic import ConfigDict, Field, field_validator, model_validator
 from sievert.channels import GaussianLaw, NoiseLaw
 from sievert.errors import MechanismError, TooLargeError
 from sievert.kinds import kind
+from sievert.mechanisms._accuracy import Accuracy, largest_scale
 from sievert.mechanisms._family import AddedToNumbers, Family
 from sievert.numerics import as_fraction, brief
 from sievert.policies import (
@@ -97,7 +98,7 @@ class AddedGaussian(AddedToNumbers):
 def _within(name: str, given: Fraction, law: GaussianLaw) -> GaussianLaw:
     if not LEAST_SIGMA <= law.sigma <= LARGEST_SIGMA:
         raise MechanismError(
-            f"{name} is {brief(str(given))}, which is σ = {float(law.sigma):.3g} steps of the answer; noise "
+            f"{name} is {brief(str(given))}, a σ of {float(law.sigma):.3g} steps of the answer; noise "
             f"on whole steps needs {float(LEAST_SIGMA):g} to 2^40 of them"
         )
     return law
@@ -159,7 +160,12 @@ class Gaussian(Family):
 
     model_config = ConfigDict(
         json_schema_extra={
-            "oneOf": [{"required": ["sigma"]}, {"required": ["rho"]}, {"required": ["eps", "delta"]}]
+            "oneOf": [
+                {"required": ["sigma"]},
+                {"required": ["rho"]},
+                {"required": ["eps", "delta"]},
+                {"required": ["accuracy"]},
+            ]
         },
     )
 
@@ -167,6 +173,11 @@ class Gaussian(Family):
     rho: Annotated[Number | None, Field(description=RULES["rho"])] = None
     eps: Annotated[Number | None, Field(description=RULES["eps"])] = None
     delta: Annotated[Number | None, Field(description="with eps: δ, between 0 and 1")] = None
+
+    accuracy: Annotated[
+        Accuracy | None,
+        Field(description="how close to the truth, instead of sigma: the largest σ that keeps it"),
+    ] = None
 
     @field_validator("sigma", "rho", "eps", "delta")
     @classmethod
@@ -187,10 +198,11 @@ class Gaussian(Family):
 
     @model_validator(mode="after")
     def _one_parameter(self) -> Self:
-        given = [name for name in ("sigma", "rho", "eps") if getattr(self, name) is not None]
+        given = [name for name in ("sigma", "rho", "eps", "accuracy") if getattr(self, name) is not None]
         if len(given) != 1:
             raise ValueError(
-                f"give exactly one of sigma, rho, and eps with delta (given: {', '.join(given) or 'none'})"
+                "give exactly one of sigma, rho, accuracy, and eps with delta (given: "
+                f"{', '.join(given) or 'none'})"
             )
         if (self.eps is None) != (self.delta is None):
             raise ValueError("eps and delta go together; Gaussian noise keeps no ε without a δ")
@@ -211,10 +223,24 @@ class Gaussian(Family):
         return None
 
     def words(self) -> str:
-        return f"{self.title()}, {', '.join(f'{name} = {value}' for name, value in self.written().items())}"
+        written = [f"{name} = {value}" for name, value in self.written().items()]
+        asked = [] if self.accuracy is None else [self.accuracy.words()]
+        return ", ".join([self.title(), *written, *asked])
 
     def written(self) -> dict[str, Any]:
         return self.model_dump(include={"sigma", "rho", "eps", "delta"}, exclude_none=True)
+
+    @property
+    def is_settled(self) -> bool:
+        return self.accuracy is None
+
+    def settled(
+        self, statistic: Statistic, sensitivity: Sensitivity, policy: Policy, absence: bool = False
+    ) -> Family:
+        if self.accuracy is None:
+            return self
+        steps = largest_scale(self.accuracy, len(statistic.cells), statistic.step, GaussianLaw)
+        return self.model_copy(update={"sigma": str(steps * statistic.step), "accuracy": None})
 
     @property
     def approximate(self) -> tuple[float, float] | None:

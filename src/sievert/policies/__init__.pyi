@@ -1,6 +1,10 @@
 from ._answers import Answers as Answers
+from ._asked import AskedMean as AskedMean
+from ._asked import AskedSeveral as AskedSeveral
+from ._asked import OnGrid as OnGrid
 from ._kinds import AskedQuery as AskedQuery
 from ._kinds import PolicyModel as PolicyModel
+from ._kinds import Tabled as Tabled
 from ._kinds import column_place as column_place
 from ._moves import CellMove as CellMove
 from ._moves import LargestCost as LargestCost

@@ -6,8 +6,10 @@ import dataclasses
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from fractions import Fraction
 from functools import partial
-from typing import Annotated, Any, ClassVar, Literal, Self
+from operator import itemgetter
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, cast
 
 from pydantic import Field, model_validator
 
@@ -19,9 +21,18 @@ from sievert.policies._additive import Count, Histogram, Sum
 from sievert.policies._forms import Form, Record, Tabulated, as_number
 from sievert.policies._policy import Policy
 from sievert.policies._query import Query
+from sievert.policies._statistic import (
+    Statistic,
+    statistic_of_cells,
+    statistic_of_groups,
+    statistic_of_values,
+)
 from sievert.spaces import KnownLabels, Secrets, Table, Values, label, label_in
 
-__all__ = ["AskedQuery", "PolicyModel", "column_place"]
+if TYPE_CHECKING:
+    from sievert.policies._asked import OnGrid
+
+__all__ = ["AskedQuery", "PolicyModel", "Tabled", "column_place", "grouped", "number_at"]
 
 
 class PolicyModel(Section):
@@ -67,14 +78,78 @@ class PolicyModel(Section):
 # ── Queries ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 
+@dataclasses.dataclass(frozen=True)
+class Tabled:
+    """A table that a query adds up over all records, one of several perhaps.
+
+    Attributes
+    ----------
+    words : what it is
+    statistic : what each value adds to which cell
+    part : of the query's share of ε
+    order : for a quantile, where its values lie on its grid
+    mean : for the sum of a mean over a private number of records: what was taken from every value, the least
+        and the greatest value; the number of records is the next table
+    """
+
+    words: str
+    statistic: Statistic
+    part: Fraction = Fraction(1)
+    order: OnGrid | None = None
+    mean: tuple[Fraction, Fraction, Fraction] | None = None
+
+
 class AskedQuery(Noun, noun="query"):
     """What is computed before noise."""
 
     tables_only = True
+    takes_several = True
     default = "record"
-    elsewhere: ClassVar[Mapping[str, str]] = {"mean": "a mean is a sum divided by a public number of records"}
+    homes = ("sievert.policies._kinds", "sievert.policies._asked")
+    elsewhere: ClassVar[Mapping[str, str]] = {
+        "average": 'it is called "mean" here',
+        "median": 'use kind = "quantile" with q = 0.5',
+    }
     # What is known of its form without the data: nothing, where it is any function.
     form: ClassVar[type[Form]] = Tabulated
+
+    name: Annotated[str | None, Field(description="among several queries: what its rows are called")] = None
+    share: Annotated[
+        str | float | int | None,
+        Field(
+            description="among several queries: its share of ε; all add up to 1, and are equal unless given"
+        ),
+    ] = None
+
+    @classmethod
+    def resolve(cls, raw: Any, context: Any = None) -> Self:
+        """The kind that a table names; a list of tables is several queries at once."""
+        if isinstance(raw, list) and cls is AskedQuery:
+            from sievert.policies._asked import AskedSeveral
+
+            parts = [cls.resolve(part, context) for part in raw]
+            return cast("Self", AskedSeveral(parts=parts))
+        return super().resolve(raw, context)
+
+    @property
+    def is_unlisted(self) -> bool:
+        """Whether its answers are never listed: it is released, and asked about, as noise."""
+        return False
+
+    @property
+    def is_one_table(self) -> bool:
+        """Whether its answer is one table with noise in its cells, and nothing else."""
+        return self.is_table
+
+    def tables(self, policy: Policy, columns: Sequence[str], drops: bool = False) -> list[Tabled]:
+        """The tables over all records that it adds up; rows may be left out where the release drops some."""
+        found = self.query(policy, columns).statistic(policy)
+        if found is None:
+            raise QueryError(
+                'query: is not computed over data; use kind = "count", "sum", "mean", "quantile" or '
+                '"histogram"'
+            )
+        return [Tabled(found.words, found)]
 
     @property
     def is_record(self) -> bool:
@@ -119,8 +194,8 @@ def _require_parts(policy: Policy, columns: Sequence[str]) -> None:
     """Where [data] names several columns, each value is a list with an entry for each of them."""
     if len(columns) < 2:
         return
-    values = policy.values
-    if {len(value) if type(value) is tuple else 0 for value in values} == {len(columns)}:
+    values: Sequence[Any] = policy.values
+    if set(map(type, values)) == {tuple} and set(map(len, values)) == {len(columns)}:
         return
     for value in policy.values:
         if not isinstance(value, tuple) or len(value) != len(columns):
@@ -239,26 +314,106 @@ def _contribution(query: Query) -> Callable[[Hashable], Any]:
 
 @kind(AskedQuery, "sum")
 class AskedSum(AskedQuery):
-    """The sum of the values, or of one column of them."""
+    """The sum of the values, or of one column of them; in every group of other columns, where asked."""
 
     form = Sum
     of: Annotated[str | None, Field(description="the column that is summed, where there are several")] = None
+    by: Annotated[
+        str | list[str] | None, Field(description="the columns whose groups are summed each for itself")
+    ] = None
+
+    @property
+    def is_total(self) -> bool:
+        return self.by is None
+
+    @property
+    def is_table(self) -> bool:
+        return True
+
+    @property
+    def is_unlisted(self) -> bool:
+        return self.by is not None
+
+    @property
+    def names_columns(self) -> bool:
+        return self.by is not None
 
     def over(self, policy: Policy, columns: Sequence[str]) -> Query:
-        if not columns and self.of is None:
+        place = summed_column(self.of, columns, "sum", self.by)
+        if self.by is not None:
+            by = _listed_columns(self.by)
+            words = f"the sum of {columns[place]} by {', '.join(by)}"
+            return Query(words, Tabulated(function=partial(_unlisted, "sum", tuple(by), tuple(columns))))
+        if not columns:
             return Query.sum()
-        if self.of is None and len(columns) > 1:
-            raise FileError(
-                f"a sum needs of where records have the columns {', '.join(columns)}: which one is "
-                f'summed? Add of = "{columns[-1]}"'
-            )
-        place = 0 if self.of is None else column_place(self.of, columns, "of")
-        part = partial(_number_at, place) if len(columns) > 1 else as_number
+        part = partial(number_at, place) if len(columns) > 1 else as_number
         return Query(f"the sum of {columns[place]}", Sum(part))
 
+    def tables(self, policy: Policy, columns: Sequence[str], drops: bool = False) -> list[Tabled]:
+        if self.by is None:
+            return super().tables(policy, columns, drops)
+        place = summed_column(self.of, columns, "sum", self.by)
+        words = f"the sum of {columns[place]} by {', '.join(_listed_columns(self.by))}"
+        numbers = [number_at(place, value) for value in present_values(policy)]
+        return [Tabled(words, grouped(policy, columns, self.by, numbers, words))]
 
-def _number_at(place: int, value: Any) -> Any:
-    return as_number(value[place])
+
+def summed_column(
+    of: str | None, columns: Sequence[str], what: str, by: str | list[str] | None = None
+) -> int:
+    """The place of the column that is added up."""
+    if not columns:
+        if of is not None:
+            column_place(of, columns, "of")
+        if by is not None:
+            column_place(_listed_columns(by)[0], columns, "by")
+        return 0
+    if of is None and len(columns) > 1:
+        raise FileError(
+            f"a {what} needs of where records have the columns {', '.join(columns)}: which one is "
+            f'{"summed" if what == "sum" else "meant"}? Add of = "{columns[-1]}"'
+        )
+    return 0 if of is None else column_place(of, columns, "of")
+
+
+def number_at(place: int, value: Any) -> Any:
+    """The number in one column of a value, or the value itself."""
+    return as_number(value[place] if isinstance(value, tuple) else value)
+
+
+def present_values(policy: Policy) -> Sequence[Hashable]:
+    """The values of a record that is there."""
+    return policy.values[policy.absent is not None :]
+
+
+def _listed_columns(by: str | list[str]) -> list[str]:
+    found = [by] if isinstance(by, str) else by
+    twice = [name for name in found if found.count(name) > 1]
+    if twice:
+        raise FileError(f"by: {brief(twice[0])} is there twice; name each column once")
+    return found
+
+
+def _cells_by(policy: Policy, columns: Sequence[str], by: str | list[str]) -> list[tuple[Hashable, ...]]:
+    """For each value of a record that is there, its entries in some columns."""
+    places = [column_place(name, columns, "by") for name in _listed_columns(by)]
+    parts: Any = present_values(policy)
+    parts = parts if len(columns) > 1 else zip(parts, strict=False)
+    # Several places give a tuple, one or none only as a slice.
+    first = min(places, default=0)
+    chosen = itemgetter(*places) if len(places) > 1 else itemgetter(slice(first, first + len(places)))
+    return list(map(chosen, parts))
+
+
+def grouped(
+    policy: Policy, columns: Sequence[str], by: str | list[str], numbers: Sequence[Any], words: str
+) -> Statistic:
+    """The sum of numbers, one for each value of a record that is there, in every group of some columns."""
+    cells: list[tuple[Hashable, ...] | None] = [*_cells_by(policy, columns, by)]
+    exact = [Fraction(number if type(number) in (int, Fraction) else str(number)) for number in numbers]
+    if policy.absent is not None:
+        cells, exact = [None, *cells], [Fraction(0), *exact]
+    return statistic_of_groups(cells, exact, policy.records, tuple(_listed_columns(by)), words)
 
 
 @kind(AskedQuery, "histogram")
@@ -287,12 +442,25 @@ class AskedHistogram(AskedQuery):
         words = f"how many records there are by {', '.join(by)}"
         if [column_place(name, columns, "by") for name in by] == list(range(len(columns))):
             return Query(words, Histogram())
-        return Query(words, Tabulated(function=partial(_unlisted, tuple(by), tuple(columns))))
+        return Query(words, Tabulated(function=partial(_unlisted, "histogram", tuple(by), tuple(columns))))
+
+    def tables(self, policy: Policy, columns: Sequence[str], drops: bool = False) -> list[Tabled]:
+        if not columns:  # without data, by the values themselves
+            return super().tables(policy, columns, drops)
+        by = self.counted_by(columns)
+        words = f"how many records there are by {', '.join(by)}"
+        absent = policy.absent is not None
+        if [column_place(name, columns, "query.by") for name in by] == list(range(len(columns))):
+            present: Any = present_values(policy)
+            cells = present if len(columns) > 1 else [(value,) for value in present]
+            return [Tabled(words, statistic_of_values(cells, absent, tuple(by), words))]
+        found = [*([None] if absent else []), *_cells_by(policy, columns, by)]
+        return [Tabled(words, statistic_of_cells(found, tuple(by), words))]
 
 
-def _unlisted(by: Sequence[str], columns: Sequence[str], database: Any) -> Hashable:
+def _unlisted(what: str, by: Sequence[str], columns: Sequence[str], database: Any) -> Hashable:
     raise QueryError(
-        f"by: a histogram by {', '.join(by)} of records with the columns {', '.join(columns)} can be "
+        f"by: a {what} by {', '.join(by)} of records with the columns {', '.join(columns)} can be "
         "released, but its answers are not listed; to audit it, describe these columns alone"
     )
 

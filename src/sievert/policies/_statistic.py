@@ -31,6 +31,7 @@ __all__ = [
     "Sensitivity",
     "Statistic",
     "statistic_of_cells",
+    "statistic_of_groups",
     "statistic_of_numbers",
     "statistic_of_values",
 ]
@@ -291,6 +292,21 @@ def statistic_of_numbers(numbers: Sequence[int], scale: int, records: int, words
         )
     amounts = np.array(numbers if common in (0, 1) else [number // common for number in numbers], np.int64)
     return Statistic((), ((),), np.zeros(len(amounts), np.int64), amounts, step, words)
+
+
+def statistic_of_groups(
+    cells: Sequence[tuple[Hashable, ...] | None],
+    numbers: Sequence[Fraction],
+    records: int,
+    names: tuple[str, ...],
+    words: str,
+) -> Statistic:
+    """A table in which each value adds its number to its cell, None where it adds nothing."""
+    counted = statistic_of_cells(cells, names, words)
+    scale = math.lcm(*(number.denominator for number in numbers))
+    whole = [number.numerator * (scale // number.denominator) for number in numbers]
+    total = statistic_of_numbers(whole, scale, records, words)
+    return replace(total, names=names, cells=counted.cells, cell_of=counted.cell_of)
 
 
 def statistic_of_values(

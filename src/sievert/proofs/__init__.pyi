@@ -1,5 +1,6 @@
 from ._base import Proof as Proof
 from ._base import Verification as Verification
+from ._base import checker_path as checker_path
 from ._base import exact_rows as exact_rows
 from ._base import load_proof as load_proof
 from ._base import proof_from_dict as proof_from_dict
@@ -31,6 +32,7 @@ from ._groups import DirectedProof as DirectedProof
 from ._groups import GroupsProof as GroupsProof
 from ._groups import images as images
 from ._inference import FrontierProof as FrontierProof
+from ._joint import JointNoiseProof as JointNoiseProof
 from ._neighbours import Neighbours as Neighbours
 from ._neighbours import binary_digits as binary_digits
 from ._neighbours import forest_excess as forest_excess

@@ -20,13 +20,14 @@ import numpy as np
 from sievert.arrays import AnyArray, ObjectArray
 from sievert.errors import FileError
 from sievert.numerics import brief, file_path
-from sievert.proofs._reading import fractions, parse_json, require_plain
+from sievert.proofs._reading import fractions, listed, parse_json, require_plain
 from sievert.results import Result
 
 __all__ = [
     "ROUNDING",
     "Proof",
     "Verification",
+    "checker_path",
     "exact_rows",
     "load_proof",
     "normalised",
@@ -214,6 +215,11 @@ def verify(path_or_proof: str | Path | Proof) -> Verification:
     return proof.verify()
 
 
+def checker_path() -> Path:
+    """Where `verify.py` lies, the checker in one file that needs Python alone (docs/proofs.md)."""
+    return Path(__file__).parent / "alone" / "verify.py"
+
+
 # ── Matrices in proofs: fractions or floats as they were found, read exactly, written as texts ──────────────
 # What rows of float channels may miss from 1.
 ROUNDING = Fraction(1, 10**9)
@@ -232,7 +238,7 @@ def exact_rows(matrix: AnyArray) -> ObjectArray:
 
 def rows_from(data: Any) -> ObjectArray:
     """Fractions back from texts."""
-    rows = [fractions(row) for row in data]
+    rows = [fractions(row) for row in listed(data)]
     if not rows or not rows[0] or any(len(row) != len(rows[0]) for row in rows):
         raise ValueError("a matrix of the proof is empty or ragged")
     table = np.empty((len(rows), len(rows[0])), dtype=object)

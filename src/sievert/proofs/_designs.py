@@ -14,7 +14,7 @@ from sievert.arrays import FloatArray, ObjectArray
 from sievert.numerics import UNIT, decimal
 from sievert.proofs._base import Proof, rows_from
 from sievert.proofs._design import SCALE, costs, loss_above, parts_of_one, require_rows
-from sievert.proofs._reading import floats, fraction, fractions, whole
+from sievert.proofs._reading import floats, fraction, fractions, listed, whole
 from sievert.proofs._space import ProofSpace, exact_power
 
 __all__ = [
@@ -61,7 +61,10 @@ class ExactDesignProof(Proof):
             _row(data["prior"]),
             rows_from(data["loss"]),
             rows_from(data["channel"]),
-            tuple((whole(arc), whole(output), fraction(value)) for arc, output, value in data["multipliers"]),
+            tuple(
+                (whole(arc), whole(output), fraction(value))
+                for arc, output, value in listed(data["multipliers"])
+            ),
         )
 
     def value(self) -> Fraction:

@@ -24,7 +24,7 @@ from sievert.proofs._base import (
     unevenness,
 )
 from sievert.proofs._promises import DIGITS, LARGEST_RELEASES, GuessProof
-from sievert.proofs._reading import flag, fraction, whole
+from sievert.proofs._reading import flag, fraction, listed, whole
 
 __all__ = [
     "AdditiveCapacityProof",
@@ -155,7 +155,7 @@ class NoiseProof(Proof):
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> NoiseProof:
         level = [None if data[name] is None else fraction(data[name]) for name in ("step_eps", "step_alpha")]
-        moves = tuple(Move(whole(steps), fraction(length)) for steps, length in data["moves"])
+        moves = tuple(Move(whole(steps), fraction(length)) for steps, length in listed(data["moves"]))
         return cls(fraction(data["eps"]), level[0], level[1], moves)
 
     def proved(self) -> str:
@@ -251,7 +251,7 @@ class StaircaseProof(Proof):
             whole(data["width"], 1),
             whole(data["top"], 1),
             whole(data["cells"], 1),
-            tuple(Move(whole(steps), fraction(length)) for steps, length in data["moves"]),
+            tuple(Move(whole(steps), fraction(length)) for steps, length in listed(data["moves"])),
         )
 
     def proved(self) -> str:

@@ -15,7 +15,7 @@ from sievert.arrays import AnyArray, ObjectArray
 from sievert.numerics import exact_matmul
 from sievert.proofs._base import Proof, exact_rows, require_channels, require_prior, rows_from, texts_of
 from sievert.proofs._neighbours import Neighbours, shown
-from sievert.proofs._reading import whole
+from sievert.proofs._reading import listed, whole
 
 __all__ = [
     "AccuracyCounterexample",
@@ -130,7 +130,7 @@ class InferenceCounterexample(Proof):
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> InferenceCounterexample:
-        first, second = (whole(value, 0) for value in data["pair"])
+        first, second = (whole(value, 0) for value in listed(data["pair"]))
         return cls(rows_from(data["channel"]), (first, second))
 
     @property

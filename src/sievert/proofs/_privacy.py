@@ -25,7 +25,7 @@ from sievert.proofs._base import (
     rows_from,
     texts_of,
 )
-from sievert.proofs._reading import flag, fraction, whole
+from sievert.proofs._reading import flag, fraction, listed, whole
 
 __all__ = [
     "EXPONENTIAL",
@@ -134,7 +134,7 @@ class PrivacyOrderProof(Proof):
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> PrivacyOrderProof:
-        i, j = (whole(v) for v in data["pair"])
+        i, j = (whole(v) for v in listed(data["pair"]))
         a, b = rows_from(data["less_safe"]), rows_from(data["safer"])
         return cls(a, b, (i, j), whole(data["output"]), flag(data["exact"]))
 

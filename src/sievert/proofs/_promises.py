@@ -24,7 +24,7 @@ from sievert.arrays import FloatArray
 from sievert.numerics import claim_in_words, decimal, exp_below
 from sievert.proofs._base import Proof
 from sievert.proofs._bounds import dual_bound
-from sievert.proofs._reading import floats, fraction, fractions, whole
+from sievert.proofs._reading import floats, fraction, fractions, listed, whole
 from sievert.proofs._space import ProofSpace
 
 __all__ = ["ApproximateProof", "GuessProof", "RepeatedGuessProof", "hockey_stick_excess"]
@@ -188,7 +188,7 @@ class RepeatedGuessProof(Proof):
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> RepeatedGuessProof:
-        first, second = data["prior"]
+        first, second = listed(data["prior"])
         return cls(
             fraction(data["eps"]),
             _probability(data["delta"], "delta"),
@@ -311,7 +311,7 @@ class ApproximateProof(Proof):
             floats(data["objective"]),
             data["dual"],
             data["channel"],
-            tuple(data.get("labels", ())),
+            tuple(listed(data.get("labels", []))),
             _stated(data),
         )
 

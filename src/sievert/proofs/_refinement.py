@@ -27,7 +27,7 @@ from sievert.proofs._base import (
     texts_of,
     unevenness,
 )
-from sievert.proofs._reading import flag, fraction, whole
+from sievert.proofs._reading import flag, fraction, listed, whole
 
 __all__ = [
     "AdversaryProof",
@@ -301,7 +301,7 @@ class PartitionProof(Proof):
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> PartitionProof:
-        a, b = (tuple(whole(v) for v in data[name]) for name in ("less_safe", "safer"))
+        a, b = (tuple(whole(v) for v in listed(data[name])) for name in ("less_safe", "safer"))
         pair = data["pair"]
         return cls(a, b, None if pair is None else _pair(pair))
 
@@ -351,7 +351,10 @@ class BlockSizesProof(Proof):
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> BlockSizesProof:
-        a, b = (tuple((whole(s, 1), whole(c, 1)) for s, c in data[name]) for name in ("less_safe", "safer"))
+        a, b = (
+            tuple((whole(s, 1), whole(c, 1)) for s, c in listed(data[name]))
+            for name in ("less_safe", "safer")
+        )
         return cls(a, b)
 
     def proved(self) -> str:

@@ -34,7 +34,7 @@ from sievert.proofs._bounds import (
     tree_lower,
     tree_upper,
 )
-from sievert.proofs._reading import floats, fraction, indices, whole
+from sievert.proofs._reading import floats, fraction, indices, listed, number, whole
 from sievert.proofs._space import LARGEST_TABLE, ProofSpace
 
 __all__ = ["WorstLeakageProof", "lower_value", "transitive_value", "upper_value"]
@@ -95,7 +95,7 @@ class WorstLeakageProof(Proof):
             None if data.get("weights") is None else floats(data["weights"]),
             None if data.get("gain") is None else floats(data["gain"]),
             whole(data.get("copies", 1), 1),
-            tuple(data.get("labels", ())),
+            tuple(listed(data.get("labels", []))),
         )
 
     @property
@@ -189,7 +189,7 @@ def _packing_above(proof: WorstLeakageProof, certificate: Certificate) -> Fracti
 
 
 def _cover_above(proof: WorstLeakageProof, certificate: Certificate) -> Fraction:
-    return cover_bound(proof.space, proof.eps, certificate["centres"], float(certificate["radius"]))
+    return cover_bound(proof.space, proof.eps, certificate["centres"], number(certificate["radius"]))
 
 
 def _block_bounds_above(proof: WorstLeakageProof, certificate: Certificate) -> Fraction:

@@ -18,7 +18,15 @@ from functools import cached_property, singledispatch
 import numpy as np
 
 from sievert.arrays import BoolArray, FloatArray
-from sievert.channels import CellNoise, Channel, Epsilon, NoiseChannel, SumNoise, TableNoise
+from sievert.channels import (
+    CellNoise,
+    Channel,
+    Epsilon,
+    NoiseChannel,
+    SeveralNoise,
+    SumNoise,
+    TableNoise,
+)
 from sievert.errors import FileError, TooLargeError
 from sievert.files import Scenario, added_noise
 from sievert.limits import allowed_guess, worst_leakage
@@ -46,7 +54,7 @@ from sievert.observations import (
     repeated_guess,
 )
 from sievert.policies import Answers, Policy
-from sievert.proofs import NoiseProof, Proof, verify
+from sievert.proofs import JointNoiseProof, NoiseProof, Proof, verify
 from sievert.questions._accept import CLAIM_TOLERANCE, ROUNDED, record_belief
 from sievert.spaces import Metric, metrics
 
@@ -200,6 +208,11 @@ def _seen(channel: Channel, scenario: Scenario) -> Seen:
 @_seen.register
 def _without_list(channel: NoiseChannel, scenario: Scenario) -> Seen:
     return Unlisted(scenario, channel)
+
+
+@_seen.register
+def _on_several(channel: SeveralNoise, scenario: Scenario) -> Seen:
+    return OnSeveral(scenario, channel)
 
 
 @_seen.register
@@ -446,6 +459,21 @@ class OnTable(Unlisted):
         with suppress(TooLargeError):
             return _pair(self.noise, int(steps), releases), metrics.discrete(2)
         return None
+
+
+class OnSeveral(Unlisted):
+    """Several tables with noise of their own: ε is the largest sum over one pair of values."""
+
+    noise: SeveralNoise
+
+    def __init__(self, scenario: Scenario, noise: SeveralNoise) -> None:
+        super().__init__(scenario, noise)
+        self.exact_eps = noise.joint.cost if noise.keeps_eps else None
+        self.certificate = JointNoiseProof.of(noise)
+
+    @property
+    def absence(self) -> bool:
+        return self.noise.absence
 
 
 @singledispatch

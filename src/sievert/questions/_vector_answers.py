@@ -13,7 +13,7 @@ from sievert.files import VectorScenario
 from sievert.numerics import in_percent, positive, read_eps, whole
 from sievert.proofs import CodesProof, Proof
 from sievert.questions._answer import Answer
-from sievert.questions._vector_audit import DISTANCES, guess_between
+from sievert.questions._vector_audit import DISTANCES
 from sievert.vectors import (
     MOST_CHANNEL_BITS,
     Accountant,
@@ -102,28 +102,28 @@ def _explain(
     many = 1 if releases is None else whole("releases", releases)
     delta = scenario.document.vectors.delta
 
-    def row(distance: float) -> tuple[float, float | None]:
+    def row(distance: float) -> tuple[float, float]:
         if many == 1:
-            return scenario.mechanism.xi(distance, delta), guess_between(scenario, distance)
+            return scenario.mechanism.xi(distance, delta), scenario.mechanism.guess(distance)
         account = _account(_repeatable(scenario), distance, many)
         return account.xi(delta), (1 + account.delta(0.0)) / 2
 
     rows = {d: row(d) for d in DISTANCES}
     lines = [
-        f"{180 * d:.3g}° apart: {xi:.4g} nats but for probability {delta:g}"
-        + ("" if right is None else f"; a guess between the two rises from 50.0% to {in_percent(right)}")
+        f"{180 * d:.3g}° apart: {xi:.4g} nats but for probability {delta:g}; a guess between the two rises "
+        f"from 50.0% to {in_percent(right)}"
         for d, (xi, right) in rows.items()
     ]
     here = scenario.document.vectors.distance
     xi, likely = row(here)
-    said = f"at most {xi:.4g} nats" if likely is None else f"a guess rises from 50.0% to {in_percent(likely)}"
+    most = "" if scenario.mechanism.accounted else "at most "
     again = "" if many == 1 else f" after {many} releases under this hash"
     certificate, why = _promise(scenario, many)
     return VectorsAnswer(
         "explain",
         scenario.title,
-        f"Between two users {180 * here:.3g}° apart {said}{again}; near users are hard to tell apart, far "
-        "ones are not.",
+        f"Between two users {180 * here:.3g}° apart a guess rises from 50.0% to {most}{in_percent(likely)}"
+        f"{again}; near users are hard to tell apart, far ones are not.",
         {"distance": here, "xi": xi, "guess": likely, "curve": {str(d): row for d, row in rows.items()}},
         tuple(lines),
         xi <= MEANINGFUL,

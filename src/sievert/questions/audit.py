@@ -23,6 +23,7 @@ from sievert.questions._accept import Check, Promise, checks, kept_promise
 from sievert.questions._findings import Finding, Unanswered, findings
 from sievert.questions._seen import seen
 from sievert.questions._standing import Standing, standing
+from sievert.questions._together import Together, together_of
 from sievert.results import Result
 from sievert.spaces import Metric
 
@@ -71,6 +72,7 @@ class Audit(Result):
         there is no simulation); an estimate with a 99.9 % interval, never a bound
     unanswered : adversaries of the file whose gain is not known, each with the reason
     inference : what the release tells about the secret of [inference] (None: the file has no such table)
+    together : what each of several tables costs and how far off it is (None: there is only one)
     interval : what noise on an interval means for real numbers (None: the noise is none of those)
     rho : the ρ for one record of noise that keeps no ε (None: it keeps one, or its ρ is not known)
     """
@@ -108,14 +110,15 @@ class Audit(Result):
     unanswered: tuple[Unanswered, ...] = ()
     inference: Inference | None = None
     interval: IntervalFacts | None = None
+    together: Together | None = None
     secret: Literal["value", "record", "answer"] = "answer"
     repeated_method: str = ""
     rho: Fraction | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Fields as plain data; inference and interval only where there are any."""
+        """Fields as plain data; inference, interval, together and ρ only where there are any."""
         found = super().to_dict()
-        for name in ("inference", "interval"):
+        for name in ("inference", "interval", "together", "rho"):
             if getattr(self, name) is None:
                 del found[name]
         return found
@@ -257,6 +260,7 @@ def audit(scenario: Described | str | Path) -> Audit | Result:
         unanswered=unanswered,
         inference=_inference(scenario),
         interval=_interval(scenario.channel, scenario),
+        together=together_of(scenario.channel, scenario),
         secret=scenario.gains_about,
         repeated_method=repeated.method,
         rho=scenario.claimed_rho,

@@ -10,6 +10,7 @@ import lazy_loader
 # The stub lists the names of users and those of other rooms; these are the users'.
 __all__ = [
     "account",
+    "afford",
     "plan",
     "preview",
     "run",

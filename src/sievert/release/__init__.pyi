@@ -1,4 +1,7 @@
 from ._account import read_key as read_key
+from ._afford import Affordable as Affordable
+from ._afford import Afforded as Afforded
+from ._afford import afford as afford
 from ._central import NoisyTable as NoisyTable
 from ._documents import DocumentsPreview as DocumentsPreview
 from ._documents import DocumentsRelease as DocumentsRelease

@@ -16,15 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.arrays import IntArray
+from sievert.channels import GroupNoise, MeanOf, QuantileNoise, SeveralNoise, TableNoise
 from sievert.errors import ChannelError, DataError
-from sievert.estimation import nearest_table
-from sievert.numerics import as_fraction
+from sievert.estimation import nearest_table, noisy_mean
 from sievert.release._domain import DROPPED, Fingerprints
 from sievert.release._plan import NOT_PRIVATE, SEEDED, Plan
 from sievert.release._sidecar import note
-from sievert.sampling import Sampler
-from sievert.spaces import as_float
-from sievert.tables import Batch, Rows
+from sievert.sampling import Sampler, SeveralSampler
+from sievert.tables import Batch, Rows, person_key
 
 __all__ = ["NoisyTable", "PersonRows", "computed", "noisy_table", "true_answer"]
 Progress = Callable[[int], None]
@@ -37,6 +36,10 @@ class NoisyTable:
     names: tuple[str, ...]
     columns: tuple[tuple[Any, ...], ...]
 
+    def column(self, name: str) -> list[Any]:
+        """One of the columns."""
+        return list(self.columns[self.names.index(name)])
+
     @property
     def rows(self) -> list[dict[str, Any]]:
         """One dictionary a row."""
@@ -45,18 +48,19 @@ class NoisyTable:
 
 def computed(
     plan: Plan, rows: Rows, progress: Progress | None = None, seen: Fingerprints | None = None
-) -> IntArray:
-    """The exact table, in steps. Private: it must not leave the process. `seen` keeps what was read."""
-    table, domain, policy = plan.table, plan.domain(), plan.scenario.policy
-    assert table is not None
-    totals, read = table.totals(), 0
+) -> list[IntArray]:
+    """The exact tables, in steps. Private: they must not leave the process. `seen` keeps what was read."""
+    tables, domain, policy = plan.tables, plan.domain(), plan.scenario.policy
+    totals, read = [table.totals() for table in tables], 0
     records: list[int] = []  # every record, where public knowledge has to be compared with the data
     people = PersonRows(plan.data.person, plan.owned, "policy.person_records")
     # The policy's values begin with the absent one, where there is one.
     shift = int(policy.absent is not None)
     for batch in rows.batches([*plan.columns, *people.columns]):
         codes = _located(domain.codes, batch, rows)
-        table.add(totals, codes[codes != DROPPED] + shift)
+        kept = codes[codes != DROPPED] + shift
+        for table, total in zip(tables, totals, strict=True):
+            table.add(total, kept)
         if policy.constrained:
             records.extend((codes + shift).tolist())
         people.add(batch)
@@ -104,8 +108,14 @@ def true_answer(plan: Plan, totals: IntArray) -> int:
         ) from None
 
 
-def noisy_table(plan: Plan, totals: IntArray, sampler: Sampler) -> NoisyTable:
+def noisy_table(plan: Plan, totals: list[IntArray], sampler: Sampler) -> NoisyTable:
     """Draw the noise and lay out the table: value, interval and what the noise is in every row."""
+    if plan.several is not None:
+        return _several(plan, plan.several, totals, sampler)
+    return _one_table(plan, totals[0], sampler)
+
+
+def _one_table(plan: Plan, totals: IntArray, sampler: Sampler) -> NoisyTable:
     table, noise, errors = plan.table, plan.noise, plan.errors
     assert table is not None
     drawn, values = _drawn(plan, totals, sampler)
@@ -121,7 +131,8 @@ def noisy_table(plan: Plan, totals: IntArray, sampler: Sampler) -> NoisyTable:
         parameter, level = noise.written
         names.append(f"{parameter}_of_step")
         columns.append([str(level)] * len(values))
-    if len(table.cells) > 1 and plan.scenario.policy.absent is None and not plan.domain().drops:
+    adds_up = len(table.cells) > 1 and not isinstance(noise, GroupNoise)
+    if adds_up and plan.scenario.policy.absent is None and not plan.domain().drops:
         names.append("adjusted")
         nearest = nearest_table(values, plan.scenario.policy.records)
         columns.append(nearest.tolist())
@@ -132,6 +143,78 @@ def noisy_table(plan: Plan, totals: IntArray, sampler: Sampler) -> NoisyTable:
         names.append(NOT_PRIVATE)
         columns.append([SEEDED] * len(values))
     return NoisyTable(tuple(names), tuple(tuple(column) for column in columns))
+
+
+# ── Several tables in one: what each row is about stands in its first columns ───────────────────────────────
+
+QUERY = "query"
+
+
+def _several(plan: Plan, noise: SeveralNoise, totals: list[IntArray], sampler: Sampler) -> NoisyTable:
+    """All tables below each other, means before the two tables that they are made of."""
+    assert isinstance(sampler, SeveralSampler)
+    found: list[tuple[str, NoisyTable]] = []
+    for place, (name, part) in enumerate(zip(noise.names, noise.parts, strict=True)):
+        drawn = sampler.parts[place]
+        if isinstance(part, QuantileNoise):
+            found.append((name, _quantile(part, totals[place], drawn)))
+        else:
+            found.append((name, _one_table(plan.part(place), totals[place], drawn)))
+    for mean in reversed(noise.means):
+        found.insert(mean.total, (mean.name, _mean(plan, noise, mean, found)))
+    return _below_each_other(plan, found)
+
+
+def _quantile(noise: QuantileNoise, totals: IntArray, sampler: Sampler) -> NoisyTable:
+    value = noise.order.grid[int(sampler.draw(totals)[0])]
+    return NoisyTable(("value", "eps_of_step"), ((value,), (str(noise.eps),)))
+
+
+def _mean(plan: Plan, noise: SeveralNoise, mean: MeanOf, drawn: list[tuple[str, NoisyTable]]) -> NoisyTable:
+    """The quotient of two released tables, which costs nothing more."""
+    # Means that come later stand further down, so that these two are where the noise has them.
+    table, counted = drawn[mean.total][1], drawn[mean.count][1]
+    sums, counts = noise.parts[mean.total], noise.parts[mean.count]
+    assert isinstance(sums, TableNoise)
+    assert isinstance(counts, TableNoise)
+    step = sums.statistic.step
+    rows = zip(table.column("value"), counted.column("value"), strict=True)
+    found = [
+        noisy_mean(
+            Fraction(str(total)),
+            int(count),
+            (sums.law, counts.law),
+            step,
+            mean.limits,
+            plan.rules.confidence,
+            mean.middle,
+        )
+        for total, count in rows
+    ]
+    by = sums.statistic.names
+    columns = [table.column(name) for name in by]
+    numbers = ([getattr(one, name) for one in found] for name in ("value", "low", "high", "sd"))
+    rounded = [[float(f"{x:.12g}") if math.isfinite(x) else None for x in column] for column in numbers]
+    return NoisyTable((*by, "value", "low", "high", "noise_sd"), tuple(map(tuple, [*columns, *rounded])))
+
+
+def _below_each_other(plan: Plan, parts: list[tuple[str, NoisyTable]]) -> NoisyTable:
+    by = dict.fromkeys(name for table in plan.tables for name in table.names if name in plan.columns)
+    given = dict.fromkeys(name for _, part in parts for name in part.names if name != "what")
+    names = [QUERY, *by, *(name for name in given if name not in by)]
+    if plan.seeded and NOT_PRIVATE not in names:
+        names.append(NOT_PRIVATE)
+    columns: list[list[Any]] = [[] for _ in names]
+    for title, part in parts:
+        size = len(part.columns[0])
+        for name, column in zip(names, columns, strict=True):
+            if name == QUERY:
+                column += [title] * size
+            elif name == NOT_PRIVATE:
+                column += [SEEDED] * size
+            else:
+                column += part.column(name) if name in part.names else [None] * size
+    return NoisyTable(tuple(names), tuple(map(tuple, columns)))
 
 
 @dataclass(frozen=True)
@@ -205,24 +288,6 @@ def _plain(value: Any) -> Any:
 # ── How many rows each person has, where a column says whose row it is ──────────────────────────────────────
 # A promise for one person's rows holds only if nobody has more of them than was promised. Counting keeps
 # eight bytes a row: a keyed hash of the person, not the name.
-
-
-def person_key(cell: object) -> str:
-    """Whom a cell names: spaces around it do not count, and equal numbers are one person however written.
-
-    >>> [person_key(cell) for cell in (" ann", "1", 1.0, "01.0", "1e0", "1a")]
-    ['ann', '1', '1', '1', '1', '1a']
-    """
-    text = str(cell).strip()
-    if text.isascii() and text.isdigit():
-        return text.lstrip("0") or "0"
-    number = as_float(text) if text[:1] in "+-.0123456789" else None
-    if number is None or not math.isfinite(number):
-        return text
-    try:
-        return str(as_fraction(text))
-    except ValueError:
-        return text
 
 
 class PersonRows:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.channels import Channel, PlanarNoise, TableNoise
+from sievert.channels import Channel, PlanarNoise, QuantileNoise, SeveralNoise, TableNoise
 from sievert.numerics import as_fraction
 
 __all__ = ["Errors", "errors", "reach_of"]
@@ -66,6 +66,18 @@ def _of_cells(noise: TableNoise, confidence: float) -> Errors:
     if math.isinf(law.deviation):
         return Errors(None, None, None)
     return Errors(float(step) * law.deviation, float(step) * law.mean_error, law.radius(confidence) * step)
+
+
+@errors.register
+def _of_several(noise: SeveralNoise, confidence: float) -> Errors:
+    """Each table has its own."""
+    return Errors(None, None, None)
+
+
+@errors.register
+def _of_quantile(noise: QuantileNoise, confidence: float) -> Errors:
+    """Distances are in records, not in the numbers of the grid."""
+    return Errors(None, None, None)
 
 
 @errors.register

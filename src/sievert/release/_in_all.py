@@ -19,7 +19,7 @@ from sievert.ledger import EPS, Currency, Ledger, Relation
 from sievert.limits.promises import ApproximateClaim, Claim, ZeroConcentratedClaim
 from sievert.numerics import exp_or_infinity
 from sievert.policies import Policy
-from sievert.questions import Seen, promised_guess, record_belief, seen
+from sievert.questions import Seen, TableShare, promised_guess, record_belief, seen, together_of
 from sievert.release._account import Cost
 from sievert.release._plan import Plan
 from sievert.release._relations import relation_of
@@ -64,6 +64,7 @@ class Effect(Result):
     alike : as many releases of this file as the budget allows; None where others were released
     exhausted : what any releases of the whole budget allow; None without a ledger
     symbol : of the ledger's currency, ε or ρ
+    tables : what each of several tables costs, and how far off it is
     """
 
     central: bool
@@ -81,6 +82,7 @@ class Effect(Result):
     alike: InAll | None = None
     exhausted: InAll | None = None
     symbol: str = "ε"
+    tables: tuple[TableShare, ...] = ()
 
 
 def effect_of(plan: Plan, ledger: Ledger | None, cost: Cost | None, counted: bool = False) -> Effect:
@@ -99,12 +101,18 @@ def effect_of(plan: Plan, ledger: Ledger | None, cost: Cost | None, counted: boo
         None if guess is None else guess.after,
         guess is not None and guess.is_bound,
         _factors(plan),
+        tables=_tables(plan),
     )
     if ledger is None or cost is None:
         return found
     together, alike, exhausted = _in_all(plan, ledger, cost, view, counted)
     symbol = ledger.budget.currency.symbol
     return replace(found, together=together, alike=alike, exhausted=exhausted, symbol=symbol)
+
+
+def _tables(plan: Plan) -> tuple[TableShare, ...]:
+    found = together_of(plan.channel, plan.scenario)
+    return () if found is None else found.tables
 
 
 def _view(plan: Plan) -> Seen | None:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 
-from sievert.channels import Channel, PlanarNoise, TableNoise
+from sievert.channels import Channel, PlanarNoise, SeveralNoise, TableNoise
 from sievert.errors import DataError, FileError, LedgerError, SievertError, TooLargeError
 from sievert.files import ReleaseModel, Scenario, added_noise, contents, refuse_private
 from sievert.ledger import UNIT
@@ -64,6 +64,24 @@ class Plan(Accounted):
     def noise(self) -> TableNoise | None:
         """The noise in the cells of the table, which needs no list of answers."""
         return self.channel if isinstance(self.channel, TableNoise) else None
+
+    @property
+    def several(self) -> SeveralNoise | None:
+        """The noise of several tables, where the file asks for more than one."""
+        return self.channel if isinstance(self.channel, SeveralNoise) else None
+
+    @property
+    def tables(self) -> tuple[Statistic, ...]:
+        """The tables over all rows."""
+        if self.several is not None:
+            return tuple(part.statistic for part in self.several.parts)
+        return () if self.table is None else (self.table,)
+
+    def part(self, place: int) -> Plan:
+        """One of several tables, as if it were released by itself."""
+        assert self.several is not None
+        noise = self.several.parts[place]
+        return replace(self, channel=noise, words=noise.words(), table=noise.statistic)
 
     def sampler(self, source: object = None) -> Sampler:
         """The sampler of the channel, on bits of the operating system or of a given source."""
@@ -282,8 +300,11 @@ def _local(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Plan:
 def _central(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Plan:
     if rules.remap is not None or rules.stable or rules.keep:
         raise FileError("release: remap, stable and keep go with a release row by row")
-    table, sensitivity = scenario.tabulated.statistic, scenario.tabulated.sensitivity
     noise = added_noise(scenario)
+    if isinstance(noise, SeveralNoise):
+        eps = noise.joint.cost if noise.keeps_eps else None
+        return Plan(scenario, rules, True, noise, noise.words(), eps, output_name=name)
+    table, sensitivity = scenario.tabulated.statistic, scenario.tabulated.sensitivity
     if isinstance(noise, TableNoise):
         eps = noise.eps_of(sensitivity) if noise.keeps_eps else None
         return Plan(scenario, rules, True, noise, noise.words(), eps, table, sensitivity, output_name=name)

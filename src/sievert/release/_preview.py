@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, overload
 
-from sievert.errors import DataError, LedgerError
+from sievert.design import at_equal_guess
+from sievert.errors import DataError, LedgerError, SievertError
 from sievert.files import Described, Scenario, described, load_scenario
 from sievert.ledger import UNIT, WITHOUT_RELATION, Ledger
+from sievert.mechanisms import on_cells
 from sievert.numerics import flag, number
-from sievert.questions import Check
+from sievert.questions import Check, TableShare, belief_of
 from sievert.release._acceptance import acceptance, broken_claim
 from sievert.release._account import Cost
 from sievert.release._in_all import Effect, InAll, effect_of
@@ -29,6 +32,40 @@ if TYPE_CHECKING:
     from sievert.release._vectors import VectorsPreview
 
 __all__ = ["Preview", "preview"]
+
+
+# Values of a record up to which other noise is looked for: a second.
+LARGEST_BESIDE = 1_000
+
+
+@dataclass(frozen=True)
+class Beside(Result):
+    """Other noise on the same table that lets anybody guess one record as well.
+
+    `radius` is at the confidence of the preview; all are in units of the answer.
+    """
+
+    mechanism: str
+    noise_sd: float
+    radius: Fraction
+
+    def __str__(self) -> str:
+        return f"{self.mechanism}: standard deviation {self.noise_sd:.4g}, at most {number(self.radius)} off"
+
+
+def _beside(plan: Plan) -> Beside | None:
+    """Geometric and Gaussian noise favour different tables: one release of many cells, or many of few."""
+    noise, policy = plan.noise, plan.scenario.policy
+    if noise is None or policy.constrained or policy.is_metric or len(policy.values) > LARGEST_BESIDE:
+        return None
+    found = None
+    with suppress(SievertError):
+        found = at_equal_guess(on_cells(noise.statistic, noise.law), belief_of(plan.scenario))
+    if found is None:
+        return None
+    step, law = found.statistic.step, found.law
+    radius = law.radius(plan.rules.confidence) * step
+    return Beside(law.words(), law.deviation * float(step), radius)
 
 
 @dataclass(frozen=True)
@@ -59,9 +96,12 @@ class Preview(Result):
     together : this release and the earlier ones of the ledger; None without a ledger
     exhausted : what any releases of the whole budget allow; None without a ledger
     alike : as many releases of this file as the budget allows; None where the ledger has others
+    beside : Gaussian noise beside geometric, or geometric beside Gaussian, at the same guess about one record
+        (None: it is no such noise, or not looked for)
     symbol : of the ledger's currency, ε or ρ
     plan : the plan whose next slot it would take, at no cost; None where it is charged alone
     pair : two states of a record that attain the cost, where they are known
+    tables : what each of several tables would cost, and how far off it would be
     """
 
     title: str
@@ -94,6 +134,8 @@ class Preview(Result):
     symbol: str = "ε"
     plan: str | None = None
     pair: tuple[str, str] | None = None
+    tables: tuple[TableShare, ...] = ()
+    beside: Beside | None = None
 
     @property
     def possible(self) -> bool:
@@ -202,6 +244,8 @@ def preview(
         effect.symbol,
         None if cost is None else cost.plan,
         None if cost is None or cost.shown is None else (cost.shown[0], cost.shown[1]),
+        effect.tables,
+        beside=_beside(plan),
     )
 
 

@@ -17,12 +17,13 @@ from typing import Any, Literal
 import numpy as np
 import scipy
 
-from sievert.channels import Channel, PlanarNoise, TableNoise
+from sievert.channels import Channel, PlanarNoise, SeveralNoise, TableNoise
 from sievert.files import UseValue
 from sievert.mechanisms import PixelatedLaplaceChannel
 from sievert.numerics import at_most, number
 from sievert.policies import promise_words
-from sievert.proofs import NoiseProof, Proof
+from sievert.proofs import JointNoiseProof, NoiseProof, Proof
+from sievert.questions import together_of
 from sievert.release._acceptance import acceptance, broken_claim
 from sievert.release._plan import Plan
 from sievert.results import package_version, plain
@@ -47,6 +48,7 @@ def sidecar(
         "query": query_words(plan),
         "mechanism": {"words": plan.words, **sampler},
         "eps": _eps(plan),
+        **({} if plan.several is None else {"tables": _tables(plan)}),
         "noise": {
             "sd": errors.sd,
             **_parameter(plan),
@@ -68,6 +70,12 @@ def sidecar(
         },
         "file": scenario.to_toml(),
     }
+
+
+def _tables(plan: Plan) -> list[dict[str, Any]]:
+    """What is known of every one of several tables."""
+    found = together_of(plan.channel, plan.scenario)
+    return [] if found is None else [table.to_dict() for table in found.tables]
 
 
 def _eps(plan: Plan) -> dict[str, Any] | None:
@@ -108,6 +116,8 @@ def policy_words(plan: Plan) -> str:
 
 def query_words(plan: Plan) -> str:
     """What is released."""
+    if plan.several is not None:
+        return plan.scenario.query.words
     if plan.central:
         assert plan.table is not None
         return plan.table.words
@@ -139,6 +149,8 @@ def promise(plan: Plan) -> str:
 
 def noise_proof(plan: Plan) -> Proof | None:
     """The certificate that the noise is enough for what one record can change."""
+    if plan.several is not None:
+        return JointNoiseProof.of(plan.several)
     if plan.noise is None or plan.sensitivity is None:
         return None
     return NoiseProof.of(plan.noise, plan.sensitivity)
@@ -170,6 +182,19 @@ def _of_cells(noise: TableNoise, plan: Plan) -> dict[str, Any]:
         "s·ε₀-private (Fernandes, Lem 3.6); clamping is post-processing (Lem 3.3)",
         "sensitivity_steps": str(plan.sensitivity.steps),
         "attained_by": plain(plan.sensitivity.pair),
+    }
+
+
+@proof.register
+def _of_several(noise: SeveralNoise, plan: Plan) -> dict[str, Any]:
+    certificate = noise_proof(plan)
+    joint = noise.joint
+    return {
+        **({} if certificate is None else certificate.to_dict()),
+        "theorem": "independent noise adds up: together the tables cost the largest sum over one pair of "
+        "neighbours (Fernandes, Lem 3.6, for each table)",
+        "attained_by": plain(joint.pair),
+        "costs": {name: str(cost) for name, cost in zip(noise.names, joint.parts, strict=True)},
     }
 
 

@@ -80,6 +80,8 @@ def _witness(audit: Audit) -> str:
     found = audit.epsilon
     assert found.pair is not None
     likely, unlikely = found.pair
+    if audit.together is not None:
+        return _shared(audit, likely, unlikely)
     if not audit.listed:
         return _moved(audit, likely, unlikely)
     apart = "" if found.distance == 1 else f" (distance {found.distance:.4g})"
@@ -87,6 +89,16 @@ def _witness(audit: Audit) -> str:
         return f"Witness: output {found.output!r} can occur for {likely!r} but never for {unlikely!r}{apart}."
     ratio = times(found.odds(found.distance))
     return f"Witness: output {found.output!r} is {ratio} as likely for {likely!r} as for {unlikely!r}{apart}."
+
+
+def _shared(audit: Audit, first: Hashable, second: Hashable) -> str:
+    """Which pair costs most over all tables together, and what each costs there."""
+    assert audit.together is not None
+    enough = ""
+    if audit.proved is not None:
+        enough = f"; the noise {'was verified to be' if audit.proved else 'is NOT'} enough for every pair"
+    costs = ", ".join(f"{table.name} {number(table.eps_at_pair)}" for table in audit.together.tables)
+    return f"No pair costs more than {_change(first, second, audit.records)} ({costs}){enough}."
 
 
 def _moved(audit: Audit, first: Hashable, second: Hashable) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from sievert.files import Scenario, added_noise
 from sievert.numerics import amount, belief_growth, in_percent, number
-from sievert.questions import seen
+from sievert.questions import TableShare, seen
 from sievert.release import Effect, InAll, NoisyTable, PlannedReleases, Preview, Release
 from sievert.report import plots
 from sievert.report._audit_pictures import noise_pictures, releases_picture
@@ -35,13 +35,23 @@ def lines(result: Result) -> Iterator[tuple[str, list[str]]]:
 def _(found: Preview) -> Iterator[tuple[str, list[str]]]:
     yield "What is protected", [found.policy]
     yield "What would be released", [f"{_capital(found.released)}, through {found.mechanism}.", found.promise]
-    yield "How good it would be", list(_errors(found))
+    yield "How good it would be", [*_errors(found), *_beside(found)]
     yield "What it gives away", list(_leakage(found))
     yield "The ledger", list(_ledger(found))
     if found.accept:
         yield "Accepted?", [f"{str(check)[:1].upper()}{str(check)[1:]}." for check in found.accept]
     if found.warnings:
         yield "Note", list(found.warnings)
+
+
+def _beside(found: Preview) -> Iterator[str]:
+    """Other noise at the same guess."""
+    if found.beside is not None:
+        yield (
+            f"At the same guess about one record: {found.beside.mechanism} for each step, of standard "
+            f"deviation {amount(found.beside.noise_sd)}, is off by at most {_plain(found.beside.radius)} "
+            f"with probability {in_percent(found.confidence)}."
+        )
 
 
 def _errors(found: Preview | Effect) -> Iterator[str]:
@@ -59,8 +69,27 @@ def _errors(found: Preview | Effect) -> Iterator[str]:
             if found.kept
             else "Some values never stay as they are."
         )
-    if found.noise_sd is None and found.kept is None:
+    yield from (_table_error(table, found.confidence) for table in found.tables)
+    if found.noise_sd is None and found.kept is None and not found.tables:
         yield "The outputs are not numbers, so there is no error to state."
+
+
+def _table_error(table: TableShare, confidence: float) -> str:
+    """How far off one of several tables is, and what it costs."""
+    name = _capital(table.name)
+    if table.ranks is not None:
+        off = (
+            f"chosen at most {amount(table.ranks)} records further from its rank than the best grid point "
+            f"with probability {in_percent(confidence)}"
+        )
+    elif table.radius is None or table.noise_sd is None:
+        off = "of no use: the noise has no bound"
+    else:
+        off = (
+            f"off by at most {_plain(table.radius)} with probability {in_percent(confidence)} (standard "
+            f"deviation {amount(table.noise_sd)})"
+        )
+    return f"{name}: {off}, for ε = {number(table.eps_alone)}."
 
 
 def _leakage(found: Preview | Effect) -> Iterator[str]:

@@ -15,6 +15,7 @@ from ._flips import bit_flips as bit_flips
 from ._flips import coins as coins
 from ._for_channel import ChannelSampler as ChannelSampler
 from ._for_channel import NoisyInputs as NoisyInputs
+from ._for_channel import SeveralSampler as SeveralSampler
 from ._for_channel import exact_sampler as exact_sampler
 from ._for_channel import for_channel as for_channel
 from ._for_channel import ratio_of as ratio_of

@@ -21,7 +21,9 @@ from sievert.channels import (
     PlanarNoise,
     Privacy,
     ProductChannel,
+    QuantileNoise,
     ResponseChannel,
+    SeveralNoise,
     StaircaseLaw,
     TableNoise,
     as_channel,
@@ -35,6 +37,7 @@ from sievert.sampling._lattice import PlanarGeometric, discrete_gaussian, planar
 from sievert.sampling._lazy import Ratio, ratio
 from sievert.sampling._response import RandomisedResponse
 from sievert.sampling._rows import RationalRows
+from sievert.sampling._scores import ByScores
 from sievert.sampling._staircase import Staircase
 
 __all__ = ["ChannelSampler", "NoisyInputs", "exact_sampler", "for_channel", "ratio_of"]
@@ -183,6 +186,53 @@ class ClampedNoise(Sampler):
         noisy = self.noise_sampler.noise(len(values))  # before any input is added
         noisy += values
         return np.clip(noisy, self.low, self.high, out=noisy)
+
+
+@exact_sampler.register
+def _of_quantile(channel: QuantileNoise, timing: Timing, source: BitSource) -> Sampler:
+    return QuantileSampler(channel, timing, source)
+
+
+@exact_sampler.register
+def _of_several(channel: SeveralNoise, timing: Timing, source: BitSource) -> Sampler:
+    return SeveralSampler(channel, timing, source)
+
+
+class QuantileSampler(Sampler):
+    """A point of the grid, for a table of how many records have each position on it."""
+
+    def __init__(self, channel: QuantileNoise, timing: Timing, source: BitSource) -> None:
+        super().__init__(timing, source)
+        self.channel, self._points = channel, ByScores(channel.level, timing, source)
+        self.kind = self._points.kind
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return {**self._points.parameters, "points": len(self.channel.order.grid)}
+
+    def draw(self, inputs: Any) -> IntArray:
+        """The place of the chosen point on the grid."""
+        return self._points.draw(self.channel.order.scores(integers(inputs, 0)))
+
+
+class SeveralSampler(Sampler):
+    """Several tables, each with noise of its own: a list of tables in and out."""
+
+    kind = "several tables"
+
+    def __init__(self, channel: SeveralNoise, timing: Timing, source: BitSource) -> None:
+        super().__init__(timing, source)
+        self.names = channel.names
+        self.parts = [exact_sampler(part, timing, source) for part in channel.parts]
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        rows = zip(self.names, self.parts, strict=True)
+        return {"tables": [{"name": name, "kind": part.kind, **part.parameters} for name, part in rows]}
+
+    def draw(self, inputs: Any) -> Any:
+        """The noisy table, or the place of a quantile, for each exact table."""
+        return [part.draw(table) for part, table in zip(self.parts, inputs, strict=True)]
 
 
 @exact_sampler.register

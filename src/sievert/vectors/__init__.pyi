@@ -20,6 +20,8 @@ from ._calibrate import VectorCalibration as VectorCalibration
 from ._calibrate import calibrate as calibrate
 from ._codes import Codes as Codes
 from ._codes import HashIdentity as HashIdentity
+from ._datasets import foursquare as foursquare
+from ._datasets import movielens as movielens
 from ._distance import angular_distance as angular_distance
 from ._distance import chord_distance as chord_distance
 from ._distance import from_chord as from_chord
@@ -36,6 +38,9 @@ from ._hashing import MinHash as MinHash
 from ._hashing import PStable as PStable
 from ._kinds import HashFamily as HashFamily
 from ._kinds import VectorFamily as VectorFamily
+from ._laplace_account import LaplaceAccountant as LaplaceAccountant
+from ._laplace_account import calibrate_laplace as calibrate_laplace
+from ._laplace_account import laplace_accountant as laplace_accountant
 from ._laplace_channel import laplace_channel as laplace_channel
 from ._matching import DistanceEstimate as DistanceEstimate
 from ._matching import Matches as Matches
@@ -51,6 +56,7 @@ from ._mechanisms import channel as channel
 from ._mechanisms import laplace_lsh as laplace_lsh
 from ._mechanisms import perturb as perturb
 from ._mechanisms import soft_sign as soft_sign
+from ._mechanisms import soft_sign_channel as soft_sign_channel
 from ._soft_account import SoftAccountant as SoftAccountant
 from ._soft_account import calibrate_soft_sign as calibrate_soft_sign
 from ._soft_account import soft_sign_accountant as soft_sign_accountant
@@ -61,3 +67,4 @@ from ._threats import choose_bits as choose_bits
 from ._threats import exposed_planes as exposed_planes
 from ._threats import reidentification as reidentification
 from ._threats import reidentification_of_chances as reidentification_of_chances
+from ._threats import reidentification_of_laplace as reidentification_of_laplace

@@ -11,9 +11,9 @@ from pydantic import Field
 from sievert.errors import VectorError
 from sievert.kinds import Count, Noun, Positive, Probability, kind
 from sievert.vectors._calibrate import calibrate
-from sievert.vectors._distance import chord_distance
 from sievert.vectors._families import LaplaceHash, NoisyHash, SoftSigns, VectorMechanism
 from sievert.vectors._hashing import HyperplaneLSH, LocalityHash, MinHash, PStable
+from sievert.vectors._laplace_account import calibrate_laplace
 from sievert.vectors._soft_account import calibrate_soft_sign
 
 __all__ = ["HashFamily", "VectorFamily"]
@@ -152,7 +152,7 @@ class SoftSign(VectorFamily):
         found = calibrate_soft_sign(
             hashing.bits, self.distance, self.xi, self.delta, noise=self.noise, clip=self.clip
         )
-        return SoftSigns(planes, float(f"{found * (1 + 1e-6):.6g}"), self.noise, self.clip)
+        return SoftSigns(planes, float(f"{found * (1 + 1e-5):.6g}"), self.noise, self.clip)
 
 
 @kind(VectorFamily, "laplace-lsh")
@@ -172,4 +172,7 @@ class LaplaceLsh(VectorFamily):
         if self.eps is not None:
             return LaplaceHash(planes, self.eps)
         assert self.xi is not None and self.distance is not None
-        return LaplaceHash(planes, self.xi / float(chord_distance(self.distance)))
+        found = calibrate_laplace(
+            hashing.dimension, hashing.bits, self.distance, self.xi, 0.0 if self.delta is None else self.delta
+        )
+        return LaplaceHash(planes, float(f"{found * (1 - 1e-5):.6g}"))

@@ -1,0 +1,101 @@
+"""Several tables in one release: what each costs, alone and for the pair of values that costs most in all."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import singledispatch
+
+from sievert.channels import Channel, QuantileNoise, SeveralNoise, TableNoise
+from sievert.files import ReleaseModel, Scenario
+from sievert.results import Result
+
+__all__ = ["TableShare", "Together", "together_of"]
+
+
+@dataclass(frozen=True)
+class TableShare(Result):
+    """One of several tables.
+
+    Attributes
+    ----------
+    name : what it is called
+    words : what it is
+    noise : what is added to it
+    eps_alone : what it would cost by itself
+    eps_at_pair : what it costs for the pair that costs most in all
+    noise_sd, radius : standard deviation of a number, and how far off it is at most at `confidence` (None
+        for a quantile)
+    ranks : for a quantile: how many records further from its rank than the best grid point it is at most
+    """
+
+    name: str
+    words: str
+    noise: str
+    eps_alone: Fraction
+    eps_at_pair: Fraction
+    noise_sd: float | None
+    radius: Fraction | None
+    ranks: float | None
+
+
+@dataclass(frozen=True)
+class Together(Result):
+    """Several tables on one ε.
+
+    Attributes
+    ----------
+    eps : what they cost in all
+    sum_of_parts : what they would cost if each were charged by itself
+    pair : two values of a record that cost most
+    exact : whether the pair attains ε; otherwise ε is the sum of what each costs alone
+    confidence : of the errors
+    """
+
+    eps: Fraction
+    sum_of_parts: Fraction
+    pair: tuple[Hashable, Hashable] | None
+    exact: bool
+    confidence: float
+    tables: tuple[TableShare, ...]
+
+
+@singledispatch
+def together_of(channel: Channel, scenario: Scenario) -> Together | None:
+    """What each of several tables costs; None where there is only one."""
+    return None
+
+
+@together_of.register
+def _of_several(noise: SeveralNoise, scenario: Scenario) -> Together | None:
+    if not noise.keeps_eps:
+        return None
+    rules = scenario.document.release or ReleaseModel()
+    alone = [
+        SeveralNoise([part], [name], noise.policy, noise.absence).joint.cost
+        for part, name in zip(noise.parts, noise.names, strict=True)
+    ]
+    tables = [
+        _share(part, name, cost, at_pair, rules.confidence)
+        for part, name, cost, at_pair in zip(noise.parts, noise.names, alone, noise.joint.parts, strict=True)
+    ]
+    joint = noise.joint
+    return Together(
+        joint.cost, sum(alone, Fraction(0)), joint.pair, joint.exact, rules.confidence, tuple(tables)
+    )
+
+
+def _share(
+    part: TableNoise | QuantileNoise, name: str, alone: Fraction, at_pair: Fraction, confidence: float
+) -> TableShare:
+    words = part.statistic.words
+    if isinstance(part, QuantileNoise):
+        ranks = part.ranks_off(confidence)
+        return TableShare(name, words, part.words(), alone, at_pair, None, None, ranks)
+    law, step = part.law, part.statistic.step
+    if math.isinf(law.deviation):
+        return TableShare(name, words, part.words(), alone, at_pair, None, None, None)
+    sd, radius = float(step) * law.deviation, law.radius(confidence) * step
+    return TableShare(name, words, part.words(), alone, at_pair, sd, radius, None)
