@@ -4,8 +4,8 @@
     python -m papers.vectors_experiment
 
 The data may not be passed on, so what was measured is kept in `vectors_experiment.json`, from which the page
-is made (`papers.fernandes_chapter_10_data`). Users hash their vectors with one set of planes a repetition; both
-strings are noisy; the loss (10.1) is the mean angle of the users recommended less that of the nearest.
+is made (`papers.fernandes_chapter_10_data`). Users hash their vectors with one set of planes a repetition;
+both strings are noisy; the loss (10.1) is the mean angle of the users recommended less that of the nearest.
 """
 
 from __future__ import annotations

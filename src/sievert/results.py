@@ -149,6 +149,8 @@ if TYPE_CHECKING:
     from sievert.vectors import LossCurve as LossCurve
     from sievert.vectors import LossDistribution as LossDistribution
     from sievert.vectors import Matches as Matches
+    from sievert.vectors import MechanismCandidate as MechanismCandidate
+    from sievert.vectors import MechanismChoice as MechanismChoice
     from sievert.vectors import PaperBounds as PaperBounds
     from sievert.vectors import ReIdentification as ReIdentification
     from sievert.vectors import SoftAccountant as SoftAccountant
@@ -193,9 +195,10 @@ ROOMS = {
     "questions.interval": "IntervalFacts",
     "questions.match": "Match",
     "questions.vectors": "VectorsAnswer VectorsAudit",
-    "release": "Affordable Afforded ChargedPlan ChargedRelease DocumentsPreview DocumentsRelease Fit "
-    "LedgerAccount LedgerGuess "
-    "PlannedReleases Preview Release VectorsPreview VectorsRelease",
+    "release": (
+        "Affordable Afforded ChargedPlan ChargedRelease DocumentsPreview DocumentsRelease Fit LedgerAccount "
+        "LedgerGuess PlannedReleases Preview Release VectorsPreview VectorsRelease"
+    ),
     "spaces": "Automorphisms PairOrbits ProductSymmetries Symmetries",
     "text": (
         "AttackBench BagLikelihood BagLoss Finding Flow HideReveal Neighbours Obfuscated Profile Promise "
@@ -203,8 +206,8 @@ ROOMS = {
     ),
     "vectors": (
         "Accountant BitsChoice CXDP DistanceEstimate LaplaceAccountant LossCurve LossDistribution Matches "
-        "PXDP PaperBounds ReIdentification SoftAccountant UtilityLoss VectorCalibration VectorFrontier "
-        "VectorPoint XDP"
+        "MechanismCandidate MechanismChoice PXDP PaperBounds ReIdentification SoftAccountant UtilityLoss "
+        "VectorCalibration VectorFrontier VectorPoint XDP"
     ),
 }
 HOMES = {name: room for room, names in ROOMS.items() for name in names.split()}

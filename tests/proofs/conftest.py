@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from opinions import CHECKER, VERIFY, disagreement
 
-collect_ignore = ["mutations.py", "opinions.py"]
+collect_ignore = ["more_proofs.py", "mutations.py", "opinions.py"]
 # Seconds that a second opinion within another test may take, by its own estimate.
 LITTLE = 0.02
 

@@ -67,3 +67,59 @@ def _borderline(content: Any) -> bool:
         if first_opinion(weaker).holds:
             return True
     return False
+
+
+def probes(checker: ModuleType) -> dict[str, str]:
+    """What the parts of `verify.py` make of some numbers and texts, to the last digit."""
+    found = {}
+    for x in ("1/3", "-7/5", "700", "-100001", "1/1000000000000", "12345/678", "0"):
+        for bits in (64, 320):
+            found[f"e^({x}) to {bits} bits"] = str(
+                [hex(v.numerator) for v in checker.exp_ends(Fraction(x), bits)]
+            )
+    for x in ("1/3", "7/5", "10000000001/10000000000", "1000000000", "1", "1/1024"):
+        for bits in (64, 300):
+            found[f"ln {x} to {bits} bits"] = str(
+                [hex(v.numerator) for v in checker.log_ends(Fraction(x), bits)]
+            )
+    for value in (
+        0,
+        -1,
+        3,
+        True,
+        "3",
+        "-3",
+        "3.0",
+        "x",
+        2**63,
+        2**63 - 1,
+        1.5,
+        None,
+        [1],
+        "9" * 4300,
+        "1/3",
+        "-.5e-3000",
+    ):
+        for read in ("exact", "whole", "double", "position", "flag", "items", "table"):
+            found[f"{read} {str(value)[:20]} {type(value).__name__}"] = _outcome(
+                getattr(checker, read), value
+            )
+    for text in (
+        "[" * 49 + "]" * 49,
+        "[" * 50 + "]" * 50,
+        "[1e308]",
+        "[1e309]",
+        "9" * 4300,
+        "9" * 4301,
+        '{"a":1,"a":1}',
+        "[",
+    ):
+        found[f"text {text[:12]} {len(text)}"] = _outcome(checker.parse, text)
+    return found
+
+
+def _outcome(read: Any, value: Any) -> str:
+    try:
+        return repr(read(value))[:60]
+    except Exception as problem:
+        return type(problem).__name__

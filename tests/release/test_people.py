@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import sievert as sv
-from sievert.errors import DataError
+from sievert.errors import DataError, SievertError
 from sievert.tables import person_key
 
 COUNT = """
@@ -70,3 +71,81 @@ def _written(folder: Path, first: str, second: str) -> Path:
     path = folder / "release.toml"
     path.write_text(COUNT)
     return path
+
+
+# ── At most so many rows of a person, chosen at random ──────────────────────────────────────────────────────
+
+SAMPLED = (
+    COUNT.replace("records = 2\n", 'records = 20\nadjacency = "add-remove"\nperson_records = 2\n')
+    .replace('kind = "count"\nwhere = ["a"]', 'kind = "histogram"')
+    .replace('kind = "truncated-geometric"\neps = 1.0', 'kind = "geometric"\neps = 2000.0')
+    .replace('ledger = "budget.toml"', 'ledger = "budget.toml"\ntoo_many = "sample"')
+)
+
+
+def sampled_file(folder: Path, rows: list[str], text: str = SAMPLED) -> Path:
+    (folder / "data.csv").write_text("\n".join(["letter,id", *rows]) + "\n", encoding="utf-8")
+    (folder / "budget.toml").write_text("person = 1e6\n")
+    (folder / "file.toml").write_text(text, encoding="utf-8")
+    return folder / "file.toml"
+
+
+def test_no_person_counts_more_than_promised(tmp_path: Path) -> None:
+    rows = ["a,ann"] * 5 + ["b,ann "] * 4 + ["b,bob", "a,eve", "b,eve"]
+    done = sv.release.run(sampled_file(tmp_path, rows))
+    assert done.table is not None
+    assert sum(row["value"] for row in done.table.rows) == 2 + 1 + 2
+    assert done.eps == 2 * 2000
+    assert any("chosen at random" in note for note in done.notes)
+    assert any("weigh less" in note for note in done.notes)
+
+
+def test_taking_a_person_away_changes_nothing_of_others() -> None:
+    from sievert.release._sample import Sampled
+    from sievert.tables import Batch
+
+    rows = [(name, code) for name in ("ann", "bob", "eve") for code in range(6)]
+    for key in (bytes([i]) * 32 for i in range(20)):
+        found = []
+        for without in (None, "ann"):
+            some = [row for row in rows if row[0] != without]
+            sampled = Sampled("id", 2, person_key)
+            names, codes = [name for name, _ in some], np.array([code for _, code in some])
+            sampled.add(Batch(1, {"id": names}, len(names)), codes, codes >= 0)
+            assert sampled.size == len(sampled.codes(key))
+            found.append(sorted(sampled.codes(key).tolist()))
+        left = list(found[0])
+        for code in found[1]:
+            left.remove(code)
+        assert len(left) == 2
+
+
+def test_every_row_of_a_person_is_equally_likely_to_be_kept() -> None:
+    from sievert.release._sample import Sampled
+    from sievert.tables import Batch
+
+    sampled = Sampled("id", 2, person_key)
+    sampled.add(Batch(1, {"id": ["ann"] * 5}, 5), np.arange(5), np.ones(5, dtype=bool))
+    kept = np.bincount(np.concatenate([sampled.codes(i.to_bytes(32, "big")) for i in range(1000)]))
+    # 400 each with a standard deviation of 15.5: five of them away comes once in a million.
+    assert np.abs(kept - 400).max() < 78
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('person = "id"\n', "", "data.person"),
+        ('adjacency = "add-remove"\n', "", "add-remove"),
+        ('kind = "histogram"', 'kind = "record"', "a table over all rows"),
+    ],
+)
+def test_sampling_is_refused_for_other_relations(tmp_path: Path, old: str, new: str, message: str) -> None:
+    assert old in SAMPLED
+    text = SAMPLED.replace(old, new)
+    if "record" in new:
+        text = text.replace("records = 20\n", "").replace(
+            'adjacency = "add-remove"\nperson_records = 2\n', ""
+        )
+        text = text.replace('kind = "geometric"', 'kind = "randomised-response"')
+    with pytest.raises(SievertError, match=message):
+        sv.release.run(sampled_file(tmp_path, ["a,ann"], text))

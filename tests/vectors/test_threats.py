@@ -22,6 +22,7 @@ from sievert.vectors import (
     calibrate_laplace,
     calibrate_soft_sign,
     choose_bits,
+    choose_mechanism,
     chord_distance,
     exposed_planes,
     foursquare,
@@ -36,6 +37,7 @@ from sievert.vectors import (
     soft_sign_channel,
     synthetic_ratings,
 )
+from sievert.vectors import _choice as choice
 from sievert.vectors import _threats as threats
 from sievert.vectors._mechanisms import log_odds
 
@@ -146,6 +148,32 @@ def test_number_of_bits() -> None:
     assert choose_bits(0.05, 200.0, 0.01, near=0.2, far=0.45, bits=[8, 32, 128]).bits == 128
 
 
+def test_mechanisms_at_one_promise() -> None:
+    """Predicted numbers of differing bits are those of draws, and soft signs rank close users best (13.1)."""
+    found = choose_mechanism(60, 0.05, 2.0, 0.01, bits=[8])
+    order = sorted(found.candidates, key=lambda one: one.success)
+    assert [one.mechanism for one in order] == ["lsh-response", "laplace-lsh", "soft-sign"]
+    assert found.best == order[-1] == found.of("soft-sign") and "scale" in str(found)
+    x = np.zeros((2, 20))
+    x[:, 0], x[1, 1] = (1.0, math.cos(0.2 * math.pi)), math.sin(0.2 * math.pi)
+    rng, counts = np.random.default_rng(4), np.arange(17)
+    for law, made in (
+        (choice.soft_distance(16, 0.4, 3.0, 0.2), lambda h: SoftSigns(h, 0.4, clip=3.0)),
+        (choice.laplace_distance(20, 16, 30.0, 0.2), lambda h: LaplaceHash(h, 30.0)),
+        (choice.flipped_distance(16, 1.0, 0.2), lambda h: NoisyHash(h, 1.0)),
+    ):
+        drawn = [
+            made(HyperplaneLSH(20, 16, seed)).noisy(x, bit_source(rng)).distances()[0, 1]
+            for seed in range(120)
+        ]
+        spread = math.sqrt(law @ counts**2 - (law @ counts) ** 2)
+        assert np.mean(drawn) == pytest.approx(law @ counts, abs=5 * spread / math.sqrt(120))
+        assert np.std(drawn) == pytest.approx(spread, rel=0.35)
+    assert choice.laplace_distance(1, 4, 3.0, 0.0).sum() == pytest.approx(1)
+    with pytest.raises(VectorError, match="nothing of this kind"):
+        found.of("laplace")
+
+
 def test_mechanisms_of_files() -> None:
     hashed = HyperplaneLSH(3, 10, seed=6)
     x = RNG.standard_normal((30, 3))
@@ -174,6 +202,7 @@ def test_mechanisms_of_files() -> None:
         (lambda h: reidentification([[0, 1]], -1.0), "eps is -1.0"),
         (lambda h: reidentification_of_chances([[1.5]]), "probabilities"),
         (lambda h: choose_bits(0.05, 1.0, 0.01, 0.1, 0.4, bits=[]), "bits is empty"),
+        (lambda h: choose_mechanism(5, 0.05, 1.0, 0.01, bits=[]), "bits is empty"),
         (lambda h: soft_sign_accountant(10, 0.1, 0.001), "scales from 0.01"),
         (lambda h: calibrate_soft_sign(10, 0.1, 1.0, 0.0), "delta is 0"),
         (lambda h: exposed_planes(h, [[1.0, 0, 0]], 2.0), "distance is 2.0"),

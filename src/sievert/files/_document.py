@@ -183,6 +183,11 @@ class ReleaseModel(Section):
         "reject", description="numbers beyond the first or last value"
     )
     off_grid: Literal["reject", "nearest", "drop"] = Field("reject", description="numbers between two values")
+    too_many: Literal["reject", "sample"] = Field(
+        "reject",
+        description="people with more rows than `person_records`: refuse, or count so many of theirs, chosen "
+        'at random (with `data.person` and `adjacency = "add-remove"`)',
+    )
     keep: list[str] = Field(default_factory=list, description="row by row: public columns to copy")
     remap: PublicPath | None = Field(
         None, description="places: a public CSV of latitude, longitude and weight"

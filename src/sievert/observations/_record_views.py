@@ -16,7 +16,15 @@ from functools import cached_property, singledispatch
 import numpy as np
 
 from sievert.arrays import FloatArray, IndexArray
-from sievert.channels import CellNoise, GeometricLaw, NoiseChannel, PlanarNoise, SumNoise, TableNoise
+from sievert.channels import (
+    CellNoise,
+    GeometricLaw,
+    NoiseChannel,
+    PlanarNoise,
+    SeveralNoise,
+    SumNoise,
+    TableNoise,
+)
 from sievert.errors import GainError, TooLargeError
 from sievert.measures import Adversary
 from sievert.numerics import generator_of, instance, whole
@@ -382,6 +390,14 @@ def _of_cells(noise: CellNoise, belief: FloatArray, is_narrow: bool = False) -> 
 @record_view.register
 def _of_sum(noise: SumNoise, belief: FloatArray, is_narrow: bool = False) -> OneRecord:
     return LineView(noise, belief, is_narrow)
+
+
+@record_view.register
+def _of_several(noise: SeveralNoise, belief: FloatArray, is_narrow: bool = False) -> OneRecord:
+    # It sees each table through this very function.
+    from sievert.observations._several_view import SeveralView
+
+    return SeveralView(noise, belief)
 
 
 @record_view.register

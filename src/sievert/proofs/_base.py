@@ -5,9 +5,10 @@ from __future__ import annotations
 import copy
 import errno
 import json
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from importlib import import_module
 from pathlib import Path
@@ -60,10 +61,19 @@ _KINDS: dict[str, type[Proof]] = {}
 
 @dataclass(frozen=True)
 class Verification(Result):
-    """Whether a proof holds, and what it states (or why it fails)."""
+    """Whether a proof holds, and what it states (or why it fails).
+
+    `meaning` says the same in everyday words where the statement has those of the field; `theorem` is why the
+    statement follows from the proof's numbers; `about` names the files that it was compared with.
+    """
 
     holds: bool
     statement: str
+    kind: str = ""
+    meaning: str = ""
+    theorem: str = ""
+    about: str = ""
+    seconds: float = field(default=0.0, compare=False)
 
     def __bool__(self) -> bool:
         return self.holds
@@ -73,13 +83,14 @@ class Verification(Result):
 
 
 class Proof(ABC):
-    """A certificate. Subclasses name their `kind`, their data and their check.
+    """A certificate. Subclasses name their `kind`, the theorem on whose `grounds` they prove, data and check.
 
     `about` is the digest of the question that the proof answers, where its writer knew it; `options` are what
     the command that made it was told beside the file.
     """
 
     kind: ClassVar[str]
+    grounds: ClassVar[str]
     about: str | None = None
     options: Mapping[str, Any] = MappingProxyType({})
 
@@ -101,14 +112,22 @@ class Proof(ABC):
     def proved(self) -> str:
         """What the certificate's own numbers prove, in a sentence; ValueError where a check fails."""
 
+    def meaning(self) -> str:
+        """What is proved in everyday words, where the statement has those of the field; else nothing."""
+        return ""
+
     def verify(self) -> Verification:
         """Check the certificate from its own numbers."""
+        begun, meaning = time.perf_counter(), ""
         try:
             # Numbers that overflow are refused where they are compared.
             with np.errstate(all="ignore"):
-                return Verification(True, self.proved())
+                holds, statement = True, self.proved()
+                meaning = self.meaning()
         except DAMAGE as problem:
-            return Verification(False, _reason(problem))
+            holds, statement = False, _reason(problem)
+        seconds = time.perf_counter() - begun
+        return Verification(holds, statement, self.kind, meaning, self.grounds, seconds=seconds)
 
     def with_identity(self, about: str | None, options: Mapping[str, Any] | None = None) -> Self:
         """The same proof, said to be about the question with this digest, asked with these options."""

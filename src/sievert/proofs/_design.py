@@ -98,6 +98,9 @@ class OptimalDesignProof(Proof):
     """
 
     kind: ClassVar[str] = "optimal design"
+    grounds: ClassVar[str] = (
+        "weak duality of linear programming: multipliers of the constraints bound every private mechanism"
+    )
     space: ProofSpace
     decay: Decay
     prior: NDArray[Any]

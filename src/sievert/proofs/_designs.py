@@ -36,6 +36,9 @@ class ExactDesignProof(Proof):
     """
 
     kind: ClassVar[str] = "exact optimal design"
+    grounds: ClassVar[str] = (
+        "strong duality of linear programming: the mechanism's loss equals its multipliers' bound"
+    )
     space: ProofSpace
     alpha: Fraction
     prior: ObjectArray
@@ -144,6 +147,7 @@ class LeakageDesignProof(Proof):
     """
 
     kind: ClassVar[str] = "leakage design"
+    grounds: ClassVar[str] = "weak duality: a best guess is at least as good as any mixture of guesses"
     family: str
     prior: FloatArray
     loss: FloatArray

@@ -47,6 +47,9 @@ class DocumentsProof(Proof):
     """
 
     kind: ClassVar[str] = "documents"
+    grounds: ClassVar[str] = (
+        "any plan between two documents bounds what tells them apart (Fernandes, Thm 9.2)"
+    )
     eps: Fraction
     vectors: tuple[tuple[Fraction, ...], ...]
     bags: tuple[tuple[tuple[int, int], ...], ...]

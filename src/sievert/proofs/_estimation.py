@@ -42,6 +42,7 @@ class LikelihoodProof(Proof):
     """
 
     kind: ClassVar[str] = "likelihood"
+    grounds: ClassVar[str] = "the log-likelihood is concave, so its slopes bound every other distribution"
     rows: AnyArray
     outputs: tuple[int, ...]
     counts: tuple[Fraction, ...]
@@ -147,6 +148,7 @@ class TransportProof(Proof):
     """
 
     kind: ClassVar[str] = "transport"
+    grounds: ClassVar[str] = "Kantorovich duality: a plan from above, potentials from below"
     distances: AnyArray
     p: tuple[Fraction, ...]
     q: tuple[Fraction, ...]

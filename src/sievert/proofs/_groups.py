@@ -46,6 +46,7 @@ class GroupsProof(Proof):
     """
 
     kind: ClassVar[str] = "worst of groups"
+    grounds: ClassVar[str] = "weak duality of linear programming above, an explicit private channel below"
     space: ProofSpace
     eps: Fraction
     cases: list[Certificate]
@@ -196,6 +197,7 @@ class DirectedProof(Proof):
     """
 
     kind: ClassVar[str] = "worst leakage, one way"
+    grounds: ClassVar[str] = "weak duality of linear programming above, an explicit private channel below"
     size: int
     arcs: NDArray[np.intp]
     eps: Fraction

@@ -51,6 +51,9 @@ class FrontierProof(Proof):
     """
 
     kind: ClassVar[str] = "inference frontier"
+    grounds: ClassVar[str] = (
+        "weak duality: prices that no private column exceeds bound every mechanism within the limits"
+    )
     space: Neighbours
     prior: ObjectArray
     gain: ObjectArray

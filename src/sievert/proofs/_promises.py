@@ -81,6 +81,9 @@ class GuessProof(Proof):
     """
 
     kind: ClassVar[str] = "guess under a claim"
+    grounds: ClassVar[str] = (
+        "weak duality above, the truth with probability δ and else randomised response below"
+    )
     eps: Fraction
     delta: Fraction
     values: int
@@ -169,6 +172,7 @@ class RepeatedGuessProof(Proof):
     """
 
     kind: ClassVar[str] = "repeated guess between two values"
+    grounds: ClassVar[str] = "the composition of adaptive releases (Kairouz, Oh and Viswanath, Thm 3.3)"
     eps: Fraction
     delta: Fraction
     releases: int
@@ -274,6 +278,9 @@ class ApproximateProof(Proof):
     """
 
     kind: ClassVar[str] = "approximate worst guess"
+    grounds: ClassVar[str] = (
+        "weak duality with hockey-stick constraints above, an explicit private channel below"
+    )
     space: ProofSpace
     eps: Fraction
     delta: Fraction

@@ -34,6 +34,9 @@ class RegretProof(Proof):
     """
 
     kind: ClassVar[str] = "least regret"
+    grounds: ClassVar[str] = (
+        "concavity: prices at extreme private columns bound the regret of every mechanism"
+    )
     most: UniversalProof
     priors: ObjectArray
     weights: ObjectArray

@@ -40,6 +40,7 @@ class QuotientProof(Setting):
     """
 
     kind: ClassVar[str] = "universal optimality of blocks"
+    grounds: ClassVar[str] = "averaging rows over inputs that nothing tells apart keeps a mechanism private"
     blocks: tuple[tuple[int, ...], ...]
     inner: Proof
 
@@ -111,6 +112,7 @@ class UniversalByTheoremProof(Setting):
     """A mechanism to which a theorem applies; `witness` is what the theorem asks to be shown."""
 
     kind: ClassVar[str] = "universal optimality by theorem"
+    grounds: ClassVar[str] = "the theorem that the statement names"
     theorem: str
     witness: tuple[int, ...]
 

@@ -55,6 +55,10 @@ class WorstLeakageProof(Proof):
     """
 
     kind: ClassVar[str] = "worst leakage"
+    grounds: ClassVar[str] = (
+        "weak duality of linear programming above (Edwards et al., Thm 1 over records), an "
+        "explicit channel below"
+    )
     space: ProofSpace
     eps: Fraction
     upper: Certificate
@@ -133,6 +137,17 @@ class WorstLeakageProof(Proof):
         setting = f"{where}{self.space.size} points with ε = {eps_in_words(self.eps)}"
         most = f"{_shown(upper, down=False)}{each}"
         return f"{setting}, {what} of every private channel is at most {most}{reached}"
+
+    def meaning(self) -> str:
+        if not self.is_capacity:
+            return ""
+        each = (
+            "" if self.copies == 1 else f" about one record, and that to the power of {self.copies} about all"
+        )
+        return (
+            "whatever is released with this ε, seeing it makes a best guess at most "
+            f"{_shown(upper_value(self), down=False)} times as likely to be right as before{each}."
+        )
 
 
 def _shown(value: Fraction, down: bool) -> str:

@@ -471,6 +471,25 @@ class OnSeveral(Unlisted):
         self.exact_eps = noise.joint.cost if noise.keeps_eps else None
         self.certificate = JointNoiseProof.of(noise)
 
+    def gain(self, adversary: Adversary, releases: int = 1) -> RecordGain:
+        """What an adversary gains; a guess in one try at most what the ε of all tables allows."""
+        try:
+            return super().gain(adversary, releases)
+        except TooLargeError:
+            if not isinstance(adversary, Identity):
+                raise
+        found = self.repeated(releases)
+        return RecordGain(
+            adversary.name,
+            found.before,
+            found.guess,
+            False,
+            found.before,
+            found.guess,
+            found.method,
+            releases,
+        )
+
     @property
     def absence(self) -> bool:
         return self.noise.absence

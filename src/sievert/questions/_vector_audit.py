@@ -13,7 +13,7 @@ from sievert.numerics import in_percent
 from sievert.results import Result
 from sievert.vectors import NoisyHash, PaperBounds, ReIdentification, paper_bounds
 
-__all__ = ["DISTANCES", "VectorsAudit", "audit_vectors"]
+__all__ = ["DISTANCES", "VectorsAudit", "audit_vectors", "failed_limits"]
 
 # Why ξ is a bound.
 BOUNDS = {
@@ -115,11 +115,19 @@ def audit_vectors(scenario: VectorScenario) -> VectorsAudit:
 
 def _bounds(scenario: VectorScenario) -> PaperBounds | None:
     mechanism, model = scenario.mechanism, scenario.document.vectors
-    if not isinstance(mechanism, NoisyHash) or not mechanism.accounted or model.delta == 0:
+    bits = scenario.hashing.values == 2
+    if not isinstance(mechanism, NoisyHash) or not mechanism.accounted or not bits or model.delta == 0:
         return None
     return paper_bounds(
         scenario.hashing.bits, scenario.hashing.collision(model.distance), mechanism.eps, model.delta
     )
+
+
+def failed_limits(scenario: VectorScenario) -> tuple[str, ...]:
+    """The limits of [accept] that the file exceeds."""
+    model, known = scenario.document.vectors, scenario.known
+    threat = None if known is None else scenario.mechanism.threat(known.rows)
+    return _failed(scenario, scenario.mechanism.xi(model.distance, model.delta), threat)
 
 
 def _failed(scenario: VectorScenario, xi: float, threat: ReIdentification | None) -> tuple[str, ...]:

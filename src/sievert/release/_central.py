@@ -21,11 +21,12 @@ from sievert.errors import ChannelError, DataError
 from sievert.estimation import nearest_table, noisy_mean
 from sievert.release._domain import DROPPED, Fingerprints
 from sievert.release._plan import NOT_PRIVATE, SEEDED, Plan
+from sievert.release._sample import Sampled
 from sievert.release._sidecar import note
 from sievert.sampling import Sampler, SeveralSampler
 from sievert.tables import Batch, Rows, person_key
 
-__all__ = ["NoisyTable", "PersonRows", "computed", "noisy_table", "true_answer"]
+__all__ = ["NoisyTable", "PersonRows", "chosen_tables", "computed", "noisy_table", "true_answer"]
 Progress = Callable[[int], None]
 
 
@@ -48,16 +49,22 @@ class NoisyTable:
 
 def computed(
     plan: Plan, rows: Rows, progress: Progress | None = None, seen: Fingerprints | None = None
-) -> list[IntArray]:
-    """The exact tables, in steps. Private: they must not leave the process. `seen` keeps what was read."""
+) -> list[IntArray] | Sampled:
+    """The exact tables, in steps, or the rows that a key will choose among.
+
+    Private: they must not leave the process. `seen` keeps what was read.
+    """
     tables, domain, policy = plan.tables, plan.domain(), plan.scenario.policy
     totals, read = [table.totals() for table in tables], 0
     records: list[int] = []  # every record, where public knowledge has to be compared with the data
     people = PersonRows(plan.data.person, plan.owned, "policy.person_records")
+    sampled = _sampled(plan)
     # The policy's values begin with the absent one, where there is one.
     shift = int(policy.absent is not None)
     for batch in rows.batches([*plan.columns, *people.columns]):
         codes = _located(domain.codes, batch, rows)
+        if sampled is not None:
+            sampled.add(batch, codes + shift, codes != DROPPED)
         kept = codes[codes != DROPPED] + shift
         for table, total in zip(tables, totals, strict=True):
             table.add(total, kept)
@@ -69,7 +76,10 @@ def computed(
         read += batch.size
         if progress is not None:
             progress(read)
-    people.check()
+    if sampled is not None:
+        read = sampled.size
+    else:
+        people.check()
     if policy.absent is None and read != policy.records:
         raise DataError(
             f"{rows.name}: has {read} rows but the policy protects {policy.records} records; set records "
@@ -85,6 +95,22 @@ def computed(
             f"{rows.name}: is not one of the databases that the policy permits; the promise is only for "
             "those: correct permitted, or the data"
         )
+    return totals if sampled is None else sampled
+
+
+def _sampled(plan: Plan) -> Sampled | None:
+    if plan.rules.too_many == "reject" or plan.data.person is None:
+        return None
+    return Sampled(plan.data.person, plan.owned, person_key)
+
+
+def chosen_tables(plan: Plan, found: list[IntArray] | Sampled, key: bytes) -> list[IntArray]:
+    """The exact tables; where rows are chosen by person, of those that the key keeps."""
+    if not isinstance(found, Sampled):
+        return found
+    totals, codes = [table.totals() for table in plan.tables], found.codes(key)
+    for table, total in zip(plan.tables, totals, strict=True):
+        table.add(total, codes)
     return totals
 
 

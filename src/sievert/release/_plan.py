@@ -278,6 +278,8 @@ def _on_map(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Plan:
 def _local(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Plan:
     if rules.remap is not None or rules.stable:
         raise FileError("release: remap and stable go with places on a map (policy.secrets with a region)")
+    if rules.too_many == "sample":
+        raise FileError('release.too_many: "sample" goes with a table over all rows')
     if scenario.policy.absent is not None:
         raise FileError(
             'policy.adjacency: a release row by row shows how many rows there are; "add-remove" goes with a '
@@ -297,9 +299,27 @@ def _local(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Plan:
     )
 
 
+def _require_person(scenario: Scenario) -> None:
+    """Rows are chosen by person only where a person's rows, there or not, are what is protected."""
+    assert scenario.document.data is not None
+    if scenario.document.data.person is None:
+        raise FileError(
+            'release.too_many: "sample" chooses among the rows of each person; name the column that says '
+            "whose row it is under data.person"
+        )
+    if scenario.policy.absent is None or scenario.policy.constrained:
+        raise FileError(
+            'release.too_many: "sample" goes with adjacency = "add-remove" and without permitted: how many '
+            "rows are kept is private, and another row of the same person may take the place of one that "
+            "changed, however the secrets join their values"
+        )
+
+
 def _central(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Plan:
     if rules.remap is not None or rules.stable or rules.keep:
         raise FileError("release: remap, stable and keep go with a release row by row")
+    if rules.too_many == "sample":
+        _require_person(scenario)
     noise = added_noise(scenario)
     if isinstance(noise, SeveralNoise):
         eps = noise.joint.cost if noise.keeps_eps else None

@@ -14,7 +14,7 @@ from sievert.ledger import WAIT_SECONDS, WITHOUT_RELATION, Ledger, Relation, Res
 from sievert.numerics import number
 from sievert.release._acceptance import require_accepted
 from sievert.release._account import Cost
-from sievert.release._central import NoisyTable, computed, noisy_table
+from sievert.release._central import NoisyTable, chosen_tables, computed, noisy_table
 from sievert.release._domain import Fingerprints
 from sievert.release._in_all import Effect, effect_of
 from sievert.release._local import OUTPUT, SealedBits, State, check_places, check_rows, stream
@@ -276,7 +276,8 @@ class _TableJob(Job[_Read, Release]):
             sampler, noted = stream(self.plan, self.rows, held, state, read.seen, report)
             return Drawn(sampler, None, noted)
         source = self.plan.sampler(SealedBits(state.key, state.secure))
-        table = noisy_table(self.plan, read.totals, source)
+        totals = chosen_tables(self.plan, read.totals, state.key)
+        table = noisy_table(self.plan, totals, source)
         held.write(OUTPUT, table_bytes(held.targets[OUTPUT], table.names, table.columns))
         return Drawn(source.to_dict(), table)
 

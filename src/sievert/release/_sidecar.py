@@ -59,7 +59,7 @@ def sidecar(
         "promise": promise(plan),
         "clamping": clamping(plan),
         "accept": [*_claim(plan), *({"limit": str(c), "holds": c.passed} for c in acceptance(plan))],
-        "treatment": rules.model_dump(include={"missing", "unknown", "out_of_range", "off_grid"}),
+        "treatment": rules.model_dump(include={"missing", "unknown", "out_of_range", "off_grid", "too_many"}),
         "proof": proof(plan.channel, plan),
         "ledger": None if head is None else {"head_when_charged": head},
         "versions": {
@@ -227,6 +227,8 @@ def _treatments(plan: Plan) -> Iterator[tuple[bool, str]]:
     yield rules.out_of_range == "clamp", f"{what} counted as the nearest one inside"
     yield rules.off_grid == "nearest", "values between two declared ones rounded to the nearer"
     yield any(isinstance(rule, UseValue) for rule in (rules.missing, rules.unknown)), "gaps filled in"
+    words = f"of a person with more than {plan.owned} rows only so many counted, chosen at random"
+    yield rules.too_many == "sample", words
     drops = (rules.missing, rules.unknown, rules.out_of_range, rules.off_grid)
     yield "drop" in drops, "rows that do not fit left out"
 
@@ -239,6 +241,11 @@ def _data(plan: Plan) -> Iterator[str]:
             f"{_capital(', '.join(changed))}: low and high are for the table of what was counted, not of "
             "what stands in the data."
         )
+        if plan.rules.too_many == "sample":
+            yield (
+                "The table estimates the rows of each person in every cell times the share of that person's "
+                "rows that are counted: people with many rows weigh less than in the data."
+            )
         return
     if plan.rules.out_of_range == "clamp":
         yield f"{_capital(changed[0])}, before noise is drawn."

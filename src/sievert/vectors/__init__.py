@@ -24,6 +24,7 @@ __all__ = [
     "calibrate_soft_sign",
     "channel",
     "choose_bits",
+    "choose_mechanism",
     "chord_distance",
     "code_xi",
     "delta_for_population",

@@ -18,6 +18,11 @@ from ._bounds import subgaussian as subgaussian
 from ._bounds import xi_hoeffding as xi_hoeffding
 from ._calibrate import VectorCalibration as VectorCalibration
 from ._calibrate import calibrate as calibrate
+from ._choice import BitsChoice as BitsChoice
+from ._choice import MechanismCandidate as MechanismCandidate
+from ._choice import MechanismChoice as MechanismChoice
+from ._choice import choose_bits as choose_bits
+from ._choice import choose_mechanism as choose_mechanism
 from ._codes import Codes as Codes
 from ._codes import HashIdentity as HashIdentity
 from ._datasets import foursquare as foursquare
@@ -61,9 +66,7 @@ from ._soft_account import SoftAccountant as SoftAccountant
 from ._soft_account import calibrate_soft_sign as calibrate_soft_sign
 from ._soft_account import soft_sign_accountant as soft_sign_accountant
 from ._synthetic import synthetic_ratings as synthetic_ratings
-from ._threats import BitsChoice as BitsChoice
 from ._threats import ReIdentification as ReIdentification
-from ._threats import choose_bits as choose_bits
 from ._threats import exposed_planes as exposed_planes
 from ._threats import reidentification as reidentification
 from ._threats import reidentification_of_chances as reidentification_of_chances

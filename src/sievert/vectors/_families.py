@@ -47,6 +47,12 @@ class VectorMechanism(ABC):
     exact = True
     accounted = False
     kind = ""
+    level_name = "eps"
+
+    @property
+    def level(self) -> float:
+        """How much noise there is: `eps`, or the `scale` of soft signs."""
+        return float(getattr(self, self.level_name))
 
     @abstractmethod
     def words(self) -> str:
@@ -82,8 +88,11 @@ class NoisyHash(VectorMechanism):
     kind = "lsh-response"
 
     def words(self) -> str:
-        flip = 100 / (1 + math.exp(min(self.eps, 700.0)))
-        return f"every bit flipped with probability {flip:.4g} % (ε = {number(self.eps)} a bit)"
+        others = self.hashing.values - 1
+        flip = 100 * others / (others + math.exp(min(self.eps, 700.0)))
+        what = "bit flipped" if others == 1 else f"coordinate of {others + 1} values replaced"
+        unit = "bit" if others == 1 else "coordinate"
+        return f"every {what} with probability {flip:.4g} % (ε = {number(self.eps)} a {unit})"
 
     def noisy(self, x: Any, source: BitSource) -> Codes:
         return perturb(self.hashing.codes(x), self.eps, insecure_rng=source)
@@ -135,6 +144,7 @@ class SoftSigns(VectorMechanism):
     clip: float | None = None
 
     kind = "soft-sign"
+    level_name = "scale"
 
     def words(self) -> str:
         limit = "" if self.clip is None else f", log-odds of a bit at most {self.clip:g}"

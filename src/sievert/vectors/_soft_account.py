@@ -13,7 +13,7 @@ Chernoff.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -34,8 +34,8 @@ REACH = 8.3
 LARGEST_GRID = 2**22
 MOST_CELLS = 1_500_000
 FINER = 16
-# Cells to one scale of the noise, and to a standard deviation of g₂.
-FINE, ACROSS = 12, 12
+# Cells to one scale of the noise and to a standard deviation of g₂; fewer for a first look.
+CELLS, COARSE = 12, 5
 # Nodes, weights (for a cell of length 1) and constant of the remainder h^(2q)·|f^(2q)| of Gauss's rules.
 TWO = (np.array([-1.0, 1.0]) / math.sqrt(12), np.array([0.5, 0.5]), 1 / 4320)
 THREE = (np.array([-1.0, 0.0, 1.0]) * math.sqrt(0.15), np.array([5.0, 8.0, 5.0]) / 18, 1 / 2_016_000)
@@ -50,6 +50,7 @@ class SoftAccountant(Result):
     Attributes
     ----------
     bits, distance, scale, noise, clip : as given
+    cells : to one scale of the noise; more of them come nearer to the least δ
     view, quantifier : what the observer sees, and what the statement is about
     exact : False: an upper bound by cells
     """
@@ -59,6 +60,7 @@ class SoftAccountant(Result):
     scale: float
     noise: str = "logistic"
     clip: float | None = None
+    cells: int = CELLS
     view: str = "output+seed"
     quantifier: str = "for each pair fixed before the hash is drawn, over the draw of the hash"
     exact: bool = False
@@ -95,14 +97,16 @@ class SoftAccountant(Result):
     def _edges(self, cosine: float, sine: float) -> tuple[FloatArray, FloatArray]:
         """Cells: fine where a bit is undecided."""
         core = min(REACH, 7 * self.scale + 2.5 * sine)
-        step = min(0.05, self.scale / FINE)
-        while (2 * core / step + 2 * REACH / 0.05) * (2 * REACH * max(sine / step / 2, ACROSS)) > MOST_CELLS:
+        step = min(0.05, self.scale / self.cells)
+        while (2 * core / step + 2 * REACH / 0.05) * (
+            2 * REACH * max(sine / step / 2, self.cells)
+        ) > MOST_CELLS:
             step *= 1.1
         first = np.concatenate([np.arange(0, core, step), np.arange(core, REACH, 0.05), [REACH]])
         if self.clip is not None and self._clipped_at < REACH:
             first = np.unique(np.append(first, self._clipped_at))
         first = np.concatenate([-first[:0:-1], first])
-        count = max(8, math.ceil(REACH * max(sine / step / 2, ACROSS)))
+        count = max(8, math.ceil(REACH * max(sine / step / 2, self.cells)))
         return first, np.linspace(-REACH, REACH, 2 * count + 1)
 
     @cached_property
@@ -370,7 +374,7 @@ def calibrate_soft_sign(
     -----
     δ falls as the scale grows, so a bracketed root is found. At equal ξ for close pairs soft signs flip fewer
     bits than LSHRR, and tell more about far pairs: compare curves.
-    Cost: about 15 accounts.
+    Cost: about 8 accounts.
 
     Examples
     --------
@@ -382,18 +386,27 @@ def calibrate_soft_sign(
         raise VectorError("delta is 0; soft signs over random planes need δ above 0")
     wanted = positive("xi", xi, VectorError)
 
-    def excess(log_scale: float) -> float:
-        account = soft_sign_accountant(bits, distance, math.exp(log_scale), noise=noise, clip=clip)
-        return math.log(max(account.delta(wanted), 1e-300) / level)
+    account = soft_sign_accountant(bits, distance, 1.0, noise=noise, clip=clip)
+
+    def excess(log_scale: float, cells: int) -> float:
+        found = replace(account, scale=math.exp(log_scale), cells=cells).delta(wanted)
+        return math.log(max(found, 1e-300) / level)
 
     low = high = math.log(0.25)
-    while excess(high) > 0:
+    while excess(high, COARSE) > 0:
         low, high = high, high + 1.0
-    while high - low < 0.5 or excess(low) <= 0:
+    while high - low < 0.5 or excess(low, COARSE) <= 0:
         low, high = low - 1.0, min(high, low)
         if low < math.log(0.01):
             return 0.01
-    found = math.exp(brentq(excess, low, high, xtol=1e-4))
-    while excess(math.log(found)) > 0:
-        found *= 1.0001
-    return found
+    # Coarse cells give a scale that is a little too large.
+    high = float(brentq(excess, low, high, args=(COARSE,), xtol=1e-3)) + 1e-3
+    while excess(high, CELLS) > 0:
+        high += 1e-3
+    low = high - 0.02
+    while excess(low, CELLS) <= 0:
+        low, high = low - 0.02, low
+    scale = math.exp(brentq(excess, low, high, args=(CELLS,), xtol=1e-4))
+    while excess(math.log(scale), CELLS) > 0:
+        scale *= 1.0001
+    return scale

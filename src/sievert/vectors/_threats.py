@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,16 +15,13 @@ from sievert.numerics import (
     generator_of,
     in_percent,
     instance,
-    log_binomial,
     non_negative,
     positive,
     probability,
     require_size,
-    taken,
     whole,
 )
 from sievert.results import Result
-from sievert.vectors._calibrate import calibrate
 from sievert.vectors._codes import Codes, read_codes
 from sievert.vectors._distance import unit_rows
 from sievert.vectors._hashing import HyperplaneLSH
@@ -33,9 +29,7 @@ from sievert.vectors._mechanisms import perturb
 from sievert.vectors._rows import Rows, dense, lengths, read_rows, refuse_zeros
 
 __all__ = [
-    "BitsChoice",
     "ReIdentification",
-    "choose_bits",
     "exposed_planes",
     "reidentification",
     "reidentification_of_chances",
@@ -91,7 +85,7 @@ def reidentification(
     ----------
     codes : of all users, as the hash gives them
     eps : nats a bit of the noise, from 0 to inf
-    draws : noisy codes that are tried where the codes have more than 22 bits
+    draws : noisy codes that are tried where the codes have more than 22 bits, or more than two values
     rng : seed or generator of the trial
 
     Returns
@@ -112,15 +106,15 @@ def reidentification(
     (0.449988, 0.75)
     """
     given = read_codes("codes", codes)
-    if given.values != 2 or given.mechanism != "no noise":
-        raise VectorError("codes must be bits as the hash gives them, without noise; perturb nothing before")
+    if given.mechanism != "no noise":
+        raise VectorError("codes must be as the hash gives them, without noise; perturb nothing before")
     level = non_negative("eps", eps, VectorError, infinite=True)
     users = len(given)
     distinct = len(np.unique(given.words, axis=0))
     plain = distinct / users
     if level == math.inf:
         return ReIdentification(plain, 1 / users, plain, users, True)
-    if given.bits <= MOST_LISTED_BITS:
+    if given.values == 2 and given.bits <= MOST_LISTED_BITS:
         value = _listed(given, level) / users
         return ReIdentification(min(value, plain), 1 / users, plain, users, True)
     value, deviation = _simulated(given, level, whole("draws", draws, VectorError), rng)
@@ -314,75 +308,3 @@ def exposed_planes(hashing: HyperplaneLSH, x: Any, distance: float) -> IntArray:
     cosine = hashing.projections(dense(rows) / lengths(rows)[:, None]) / sizes
     angles = np.abs(np.arcsin(np.clip(cosine, -1.0, 1.0)))
     return np.asarray((angles <= math.pi * near + 1e-12).sum(axis=1))
-
-
-@dataclass(frozen=True)
-class BitsChoice(Result):
-    """How well codes of several lengths tell near users from far ones, at one promise.
-
-    Attributes
-    ----------
-    bits : the best of them
-    tried : numbers of bits
-    eps : calibrated for each
-    success : probability that a near user's noisy code is nearer than a far one's, ties by a coin
-    """
-
-    bits: int
-    tried: tuple[int, ...]
-    eps: FloatArray = field(repr=False)
-    success: FloatArray = field(repr=False)
-
-    def __str__(self) -> str:
-        best = float(self.success.max())
-        return f"{self.bits} bits: a near user is ranked before a far one with probability {best:.4g}"
-
-
-def choose_bits(
-    distance: float,
-    xi: float,
-    delta: float,
-    near: float,
-    far: float,
-    bits: Iterable[int] = (8, 16, 24, 32, 48, 64, 96, 128, 192, 256),
-) -> BitsChoice:
-    """How many bits serve matching best at a promise (ξ, δ) for pairs at a distance.
-
-    Parameters
-    ----------
-    distance, xi, delta : the promise that every number of bits is calibrated to
-    near, far : angular distances of users who should be told apart, such as a typical nearest neighbour and
-        a typical user
-    bits : numbers of bits to try
-
-    Returns
-    -------
-    BitsChoice
-
-    Notes
-    -----
-    Predicted utility: both users and the one who asks have noisy codes, so bits differ with probability
-    q + d·(1 - 2q), q = 2r(1-r).
-    Cost: a calibration and O(bits²) for each number.
-
-    Examples
-    --------
-    >>> choose_bits(0.05, 5.0, 0.01, near=0.2, far=0.45, bits=[10, 20, 50]).bits
-    10
-    """
-    tried = tuple(
-        whole("bits", n, VectorError, most=4096) for n in taken("bits", bits, VectorError, "numbers")
-    )
-    if not tried:
-        raise VectorError("bits is empty; give numbers of bits to try")
-    low, high = probability("near", near, VectorError), probability("far", far, VectorError)
-    eps = np.array([calibrate(n, distance, xi, delta).eps for n in tried])
-    success = []
-    for n, level in zip(tried, eps.tolist(), strict=True):
-        flip = 1 / (1 + math.exp(min(level, 700.0)))
-        q = 2 * flip * (1 - flip)
-        first, second = (np.exp(log_binomial(n, float(logit(q + d * (1 - 2 * q))))) for d in (low, high))
-        further = np.append(np.cumsum(second[:0:-1])[::-1], 0.0)
-        success.append(float(first @ (further + second / 2)))
-    best = tried[int(np.argmax(success))]
-    return BitsChoice(best, tried, eps, np.array(success))

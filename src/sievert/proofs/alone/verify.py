@@ -52,6 +52,10 @@ def refuse(why: str) -> NoReturn:
     raise Refused(why)
 
 
+def no_proof(why: str) -> NoReturn:
+    raise NoProof(why)
+
+
 def require(holds: bool, why: str) -> None:
     """A rule: refuse the proof unless it holds."""
     if not holds:
@@ -83,35 +87,24 @@ def parse(text: str) -> Any:
     """JSON with every key once, finite numbers, short whole numbers, and little nesting."""
 
     def once(pairs: list[tuple[str, Any]]) -> Content:
-        found: Content = {}
-        for key, value in pairs:
-            if key in found:
-                raise NoProof(f"the key {key[:60]!r} stands twice")
-            found[key] = value
-        return found
+        found = dict(pairs)
+        return found if len(found) == len(pairs) else no_proof("a key stands twice in one object")
 
     def finite(digits: str) -> float:
         value = float(digits)
-        if math.isinf(value):
-            raise NoProof(f"{digits[:30]} is beyond the largest double")
-        return value
+        return value if math.isfinite(value) else no_proof(f"{digits[:30]} is no finite double")
 
     def short(digits: str) -> int:
-        if len(digits) > MOST_DIGITS:
-            raise NoProof(f"a whole number has more than {MOST_DIGITS} digits")
-        return int(digits)
-
-    def constant(name: str) -> NoReturn:
-        raise NoProof(f"{name} is not a finite number")
+        return int(digits) if len(digits) <= MOST_DIGITS else no_proof("a whole number is too long")
 
     try:
         content = json.loads(
-            text, object_pairs_hook=once, parse_float=finite, parse_int=short, parse_constant=constant
+            text, object_pairs_hook=once, parse_float=finite, parse_int=short, parse_constant=finite
         )
     except RecursionError:
-        raise NoProof(f"it is nested more than {DEEPEST} levels deep") from None
+        no_proof(f"it is nested more than {DEEPEST} levels deep")
     except json.JSONDecodeError as problem:
-        raise NoProof(f"it is not JSON: {problem}") from None
+        no_proof(f"it is not JSON: {problem}")
     level: list[Any] = [content]
     for _ in range(DEEPEST):
         level = [
@@ -122,7 +115,7 @@ def parse(text: str) -> Any:
         ]
         if not level:
             return content
-    raise NoProof(f"it is nested more than {DEEPEST} levels deep")
+    no_proof(f"it is nested more than {DEEPEST} levels deep")
 
 
 def exact(value: Any) -> Fraction:
@@ -166,6 +159,11 @@ def nearest(value: Any) -> float:
     found = float(exact(value))
     require(math.isfinite(found), "a number is beyond the largest double")
     return found
+
+
+def couples(value: Any) -> list[list[Any]]:
+    """A list of pairs."""
+    return [items(pair, 2) for pair in items(value)]
 
 
 def position(value: Any, size: int | None = None) -> int:
@@ -484,7 +482,7 @@ class Space:
     def read(cls, value: Any) -> Space:
         """From a proof."""
         data = table(value)
-        edges = [(position(a), position(b)) for a, b in (items(pair, 2) for pair in items(data["edges"]))]
+        edges = [(position(a), position(b)) for a, b in couples(data["edges"])]
         given = data.get("lengths")
         lengths = [1.0] * len(edges) if given is None else [double(length) for length in items(given)]
         places = data.get("coordinates")
@@ -603,6 +601,12 @@ class Space:
             scaled = self.factor(-eps, units, up) * (1 << FINE)
             fixed[units] = math.ceil(scaled) if up else math.floor(scaled)
         return [0 if units is None else fixed[units] for units in away]
+
+    def arcs(self) -> Iterator[tuple[int, int, int]]:
+        """Both directions of every edge, with the edge."""
+        for e, (a, b) in enumerate(self.edges):
+            yield a, b, e
+            yield b, a, e
 
     def roots_first(self) -> list[tuple[int, int, int]]:
         """(point, parent, edge) of a forest, parents before children; a root has parent -1."""
@@ -931,11 +935,10 @@ def private_counts(space: Space, eps: Fraction, value: Any) -> tuple[list[list[i
     """The same, private along every edge for a rational at most e^(ε·length)."""
     rows, below = counts_of(value, space.size)
     Work.spend(len(space.edges) * len(rows[0]) // 2)
-    for (a, b), units in zip(space.edges, space.units, strict=True):
-        g = space.factor(eps, units, False)
-        for x, z in ((a, b), (b, a)):
-            over = any(p * g.denominator > q * g.numerator for p, q in zip(rows[x], rows[z], strict=True))
-            require(not over, f"the channel is not private between points {x} and {z}")
+    for x, z, e in space.arcs():
+        g = space.factor(eps, space.units[e], False)
+        over = any(p * g.denominator > q * g.numerator for p, q in zip(rows[x], rows[z], strict=True))
+        require(not over, f"the channel is not private between points {x} and {z}")
     return rows, below
 
 
@@ -1096,9 +1099,7 @@ def worst_leakage(proof: Content) -> str:
 def worst_one_way(proof: Content) -> str:
     """The same where inequalities run one way."""
     size, eps = whole(proof["size"], 1, LARGEST_SIZE), level(exact(proof["eps"]))
-    arcs = [
-        (position(a, size), position(b, size)) for a, b in (items(arc, 2) for arc in items(proof["arcs"]))
-    ]
+    arcs = [(position(a, size), position(b, size)) for a, b in couples(proof["arcs"])]
     rows, below = counts_of(proof["lower"], size)
     g = exp_low(eps)
     Work.spend(len(arcs) * len(rows[0]))
@@ -1478,11 +1479,10 @@ def _require_private_parts(space: Space, counts: list[list[int]], known: dict[fl
             require(min(column) * q.denominator >= max(column) * q.numerator, "the mechanism is not private")
         return
     Work.spend(len(space.edges) * len(counts[0]) // 2)
-    for (a, b), length in zip(space.edges, space.lengths, strict=True):
-        above, below = known[length][1].numerator, known[length][1].denominator
-        for x, z in ((a, b), (b, a)):
-            private = all(p * below >= q * above for p, q in zip(counts[x], counts[z], strict=True))
-            require(private, f"the mechanism is not private between points {x} and {z}")
+    for x, z, e in space.arcs():
+        above, below = known[space.lengths[e]][1].as_integer_ratio()
+        private = all(p * below >= q * above for p, q in zip(counts[x], counts[z], strict=True))
+        require(private, f"the mechanism is not private between points {x} and {z}")
 
 
 def _design_bound(
@@ -1593,11 +1593,10 @@ def exact_optimal_design(proof: Content) -> str:
 def require_private(space: Space, alpha: Fraction, mechanism: Matrix, what: str) -> None:
     """C[x] ≥ alpha^length·C[z] along every edge, both ways."""
     Work.spend(2 * len(space.edges) * len(mechanism[0]))
-    for (a, b), length in zip(space.edges, space.lengths, strict=True):
-        q = power(alpha, length)
-        for x, z in ((a, b), (b, a)):
-            private = all(p >= q * r for p, r in zip(mechanism[x], mechanism[z], strict=True))
-            require(private, f"{what} is not private between points {x} and {z}")
+    for x, z, e in space.arcs():
+        q = power(alpha, space.lengths[e])
+        private = all(p >= q * r for p, r in zip(mechanism[x], mechanism[z], strict=True))
+        require(private, f"{what} is not private between points {x} and {z}")
 
 
 def leakage_design(proof: Content) -> str:
@@ -1734,12 +1733,11 @@ class Setting:
             else:
                 require(n + 2 * len(self.space.edges) <= LARGEST_CONE, "the cone of columns is too large")
                 rays, name = orthant(n), n
-                for (a, b), length in zip(self.space.edges, self.space.lengths, strict=True):
-                    for x, z in ((a, b), (b, a)):
-                        normal = [ZERO] * n
-                        normal[x] += 1
-                        normal[z] -= power(self.alpha, length)
-                        rays, name = cut(rays, normal, name), name + 1
+                for x, z, e in self.space.arcs():
+                    normal = [ZERO] * n
+                    normal[x] += 1
+                    normal[z] -= power(self.alpha, self.space.lengths[e])
+                    rays, name = cut(rays, normal, name), name + 1
                 self.rays = [ray for ray, _ in rays]
         return self.rays
 
@@ -2164,7 +2162,7 @@ def block_sizes(proof: Content) -> str:
     """Sizes of blocks forbid that B coarsens A."""
     sizes = []
     for name in ("less_safe", "safer"):
-        pairs = [items(pair, 2) for pair in items(proof[name])]
+        pairs = couples(proof[name])
         found = {whole(size, 1): whole(count, 1) for size, count in pairs}
         require(bool(found) and len(found) == len(pairs), "there are no blocks, or a size is listed twice")
         sizes.append(found)
@@ -2363,10 +2361,7 @@ SLACK = Fraction(1, 10**8)
 
 def moves_of(proof: Content) -> list[tuple[int, Fraction]]:
     """[steps, distance], above 0."""
-    found = [
-        (whole(steps, 1), exact(length))
-        for steps, length in (items(move, 2) for move in items(proof["moves"]))
-    ]
+    found = [(whole(steps, 1), exact(length)) for steps, length in couples(proof["moves"])]
     require(bool(found) and all(length > 0 for _, length in found), "a move has no length, or there is none")
     return found
 
@@ -2477,7 +2472,7 @@ class Neighbours:
     def __init__(self, value: Any) -> None:
         data = table(value)
         self.form, self.size = data["form"], whole(data["size"], 1)
-        self.pairs = [(whole(a), whole(b)) for a, b in (items(pair, 2) for pair in items(data["pairs"]))]
+        self.pairs = [(whole(a), whole(b)) for a, b in couples(data["pairs"])]
         self.lengths = vector(data["lengths"])
         self.eps, self.alpha = (
             None if data[name] is None else exact(data[name]) for name in ("eps", "alpha")
@@ -2783,7 +2778,7 @@ def documents(proof: Content) -> str:
     vectors = [vector(row) for row in items(proof["vectors"])]
     bags = []
     for given in items(proof["bags"]):
-        pairs = [items(pair, 2) for pair in items(given)]
+        pairs = couples(given)
         bag = {whole(word): whole(times, 1) for word, times in pairs}
         require(bool(bag) and len(bag) == len(pairs), "a document has no words, or a word twice")
         bags.append(bag)
@@ -2874,77 +2869,49 @@ KINDS: dict[str, Callable[[Content], str]] = {
 
 def numbers_in(value: Any) -> tuple[int, int]:
     """How many numbers a file holds, and the digits of the longest."""
-    count, longest, level_ = 0, 1, [value]
-    while level_:
-        item = level_.pop()
-        if isinstance(item, dict):
-            level_.extend(item.values())
-        elif isinstance(item, list):
-            level_.extend(item)
+    count, longest, waiting = 0, 1, [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict | list):
+            waiting.extend(item.values() if isinstance(item, dict) else item)
         else:
-            count += 1
-            longest = max(longest, len(item) if isinstance(item, str) else 16)
+            count, longest = count + 1, max(longest, len(item) if isinstance(item, str) else 16)
     return count, longest
 
 
-def rows_and_columns(proof: Content, *names: str) -> list[tuple[int, int]]:
-    """The shapes of some matrices, as far as they can be seen."""
-    found = []
-    for name in names:
-        value = proof.get(name)
-        rows = value if isinstance(value, list) else []
-        found.append((len(rows), len(rows[0]) if rows and isinstance(rows[0], list) else 1))
-    return found
+def long(value: Any) -> int:
+    """How long a list is, or how large a whole number; 0 for all else."""
+    return len(value) if isinstance(value, list) else value if type(value) is int else 0
 
 
 def expected_seconds(proof: Content) -> float:
-    """About what the check costs: reading every number, and the products of its tables."""
+    """About what the check costs: reading every number, products of tables, and distances of all pairs."""
     count, longest = numbers_in(proof)
-    steps = 4.0 * count
-    shapes = rows_and_columns(
-        proof, "less_safe", "safer", "post", "mixing", "channel", "counts", "gain", "loss"
-    )
-    (n, a), (_, b), *_ = shapes
-    steps += 2 * n * a * b + n * n * (a + b if "order" in str(proof.get("kind")) else 0)
-    places = proof.get("space")
-    if (
-        isinstance(places, dict)
-        and isinstance(places.get("size"), int)
-        and isinstance(places.get("edges"), list)
-    ):
-        size, edges = places["size"], len(places["edges"])
-        outputs = max(columns for _, columns in shapes)
-        steps += 2 * edges * outputs + 4 * (size + edges)
-        if (
-            proof.get("kind") in ("worst leakage", "worst of groups", "universal optimality of blocks")
-            and size < 10**6
-        ):
-            types = json.dumps(proof.get("upper", {}))[:200] + json.dumps(proof.get("lower", {}))[:200]
-            forest = edges < size
-            if "kernel" in types or ("packing" in types and not forest):
-                steps += 3.0 * size * (size + edges)
-    releases = proof.get("releases")
-    if isinstance(releases, int):
-        bits = proof.get("bits")
-        steps += bits**2 * releases * (2 * releases + 1) / 2 if isinstance(bits, int) else 20 * releases
-    if "priors" in proof:
-        (corners, _), (actions, inputs) = rows_and_columns(proof, "priors", "loss")
-        steps += 20 * corners**2 + 8 * corners * actions * inputs
+    rows = [value for value in proof.values() if isinstance(value, list) and value]
+    largest = max((len(row) * long(row[0]) for row in rows), default=0)
+    steps = 4.0 * count + 2.0 * largest * max((long(row[0]) for row in rows), default=0)
+    space = proof.get("space")
+    if isinstance(space, dict):
+        size, edges = long(space.get("size")), long(space.get("edges"))
+        steps += 6.0 * (size + edges)
+        if any(f'"{name}"' in json.dumps(proof)[: 10**6] for name in ("kernel", "packing", "blocks")):
+            steps += 3.0 * min(size, LARGEST_TABLE) * (size + edges) if edges >= size or size < 100 else 0
+    releases, bits = long(proof.get("releases")), long(proof.get("bits"))
+    steps += bits**2 * releases * (2 * releases + 1) / 2 + 20 * releases + 20 * long(proof.get("priors")) ** 2
     return steps * (1 + longest / 40) / 1e6
 
 
 def checked_format(content: Any) -> Content:
     """A proof of a version and a kind that are known."""
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise NoProof(f"not a proof that is known here: the key format must be {FORMAT!r}")
+        no_proof(f"not a proof that is known here: the key format must be {FORMAT!r}")
     kind = content.get("kind")
     if not isinstance(kind, str) or kind not in KINDS:
-        raise NoProof(f"proof kind {str(kind)[:60]!r} is unknown; known are {', '.join(sorted(KINDS))}")
+        no_proof(f"proof kind {str(kind)[:60]!r} is unknown; known are {', '.join(sorted(KINDS))}")
     about, options = content.get("about"), content.get("options", {})
-    if not (about is None or isinstance(about, str)):
-        raise NoProof("about must be the digest of a question")
-    if not isinstance(options, dict) or not all(isinstance(v, str | int | float) for v in options.values()):
-        raise NoProof("options must be a table of what a command was told")
+    told = isinstance(options, dict) and all(isinstance(v, str | int | float) for v in options.values())
+    if not told or not (about is None or isinstance(about, str)):
+        no_proof("about is the digest of a question, options a table of what a command was told")
     return content
 
 
@@ -2982,57 +2949,47 @@ def read(path: str) -> Any:
         raise NoProof("it is not UTF-8") from None
 
 
+def judged(path: str, seconds: float, quiet: bool) -> tuple[int, str, float, Content]:
+    """The exit code of a file, what is said of it, how long it took, and what it holds."""
+    content: Content = {}
+    begun = time.monotonic()
+    try:
+        content = checked_format(read(path))
+        cost = expected_seconds(content)
+        if not quiet:
+            print(f"{path}: {content['kind']}; the check will take about {max(cost, 0.1):.1f} s", flush=True)
+        if cost > seconds:
+            raise TooLong(f"about {cost:.0f} s are needed; allow them with --seconds")
+        begun = time.monotonic()
+        holds, words = check(content)
+        code = 0 if holds else 1
+    except NoProof as problem:
+        words, code = str(problem), 2
+    except TooLong as problem:
+        words, code = str(problem), 3
+    return code, words, time.monotonic() - begun, content
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Check files; the exit code is the worst of them."""
-    parser = argparse.ArgumentParser(
-        description="Check proofs of Sievert with Python's standard library alone."
-    )
+    parser = argparse.ArgumentParser(description="Check proofs of Sievert with Python alone.")
     parser.add_argument("proofs", nargs="+", metavar="PROOF", help="a proof saved as JSON")
-    parser.add_argument(
-        "--seconds", type=float, default=600, help="do not begin what takes longer (default 600)"
-    )
+    parser.add_argument("--seconds", type=float, default=600, help="begin nothing longer (default 600)")
     parser.add_argument("--json", action="store_true", help="one JSON object a proof")
     told = parser.parse_args(arguments)
     Work.most = int(told.seconds * 1_000_000)
     worst = 0
     for path in told.proofs:
-        try:
-            content = checked_format(read(path))
-            cost = expected_seconds(content)
-            if not told.json:
-                print(
-                    f"{path}: {content['kind']}; the check will take about {max(cost, 0.1):.1f} s", flush=True
-                )
-            if cost > told.seconds:
-                raise TooLong(f"about {cost:.0f} s are needed; allow them with --seconds")
-            begun = time.monotonic()
-            holds, words = check(content)
-            taken = time.monotonic() - begun
-            code = 0 if holds else 1
-        except NoProof as problem:
-            holds, words, taken, code = False, str(problem), 0.0, 2
-            content = {}
-        except TooLong as problem:
-            holds, words, taken, code = False, f"not checked: {problem}", 0.0, 3
+        code, words, taken, content = judged(path, told.seconds, told.json)
         worst = max(worst, code)
+        about = content.get("about")
         if told.json:
-            print(
-                json.dumps(
-                    {
-                        "file": path,
-                        "holds": holds,
-                        "statement": words,
-                        "seconds": round(taken, 3),
-                        "about": content.get("about"),
-                    },
-                    ensure_ascii=False,
-                )
-            )
-        else:
-            verdict = {0: "verified", 1: "NOT verified", 2: "no proof", 3: "not checked"}[code]
-            print(f"{verdict} in {taken:.2f} s: {words}")
-            if code == 0 and content.get("about"):
-                print(f"about the question with digest {content['about']}")
+            said = {"file": path, "holds": code == 0, "statement": words, "seconds": taken, "about": about}
+            print(json.dumps(said, ensure_ascii=False))
+            continue
+        print(f"{('verified', 'NOT verified', 'no proof', 'not checked')[code]} in {taken:.2f} s: {words}")
+        if code == 0 and about:
+            print(f"about the question with digest {about}")
     return worst
 
 
