@@ -144,6 +144,13 @@ def solar(rng: np.random.Generator) -> None:
     write("solar.csv", ["household", "share"], rows)
 
 
+def clinics(rng: np.random.Generator) -> None:
+    """One week of visits to the twelve clinics of a region, one visit a patient."""
+    names = [f"clinic {number}" for number in range(1, 13)]
+    visited = rng.choice(names, size=600, p=np.arange(1, 13) / 78)
+    write("clinics.csv", ["patient", "clinic"], zip(range(1, 601), visited, strict=True))
+
+
 def main() -> None:
     """Write every file."""
     DATA.mkdir(exist_ok=True)
@@ -158,6 +165,7 @@ def main() -> None:
     salaries(np.random.default_rng(20260104))
     city(np.random.default_rng(20260105))
     solar(np.random.default_rng(20260106))
+    clinics(np.random.default_rng(20260107))
 
 
 if __name__ == "__main__":

@@ -209,6 +209,13 @@ def test_release(examples: Path) -> None:
         assert not checked("release-preview", "release", file, "--preview", code=1)["possible"]
 
 
+def test_plans_and_ledgers(examples: Path) -> None:
+    file, budget = examples / "census-count.toml", examples / "budgets" / "census.toml"
+    assert checked("release-plan", "release", file, "--plan", 2)["total_exact"] == "1"
+    assert checked("release", "release", file)["slot"] == 1
+    assert checked("ledger", "ledger", budget)["plans"][0]["used"] == 1
+
+
 def test_a_refused_release(examples: Path) -> None:
     file = examples / "census-count.toml"
     for number in range(20):

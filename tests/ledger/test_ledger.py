@@ -137,6 +137,42 @@ def test_killed_at_every_step(tmp_path: Path) -> None:
     assert killed > 40
 
 
+def planned_release(folder: Path) -> None:
+    """A plan of two, and the release in its first slot."""
+    with Ledger.hold(folder / "budget", BUDGET) as ledger:
+        plan = ledger.plans[0] if ledger.plans else ledger.plan(2, HALF, [], id="plan", pair={"mark": ""})
+        held = ledger.reserve(HALF, [], [folder / "x.csv"], plan=plan.id)
+        held.write(0, b"noisy\n")
+        held.commit()
+
+
+@needs_fork
+def test_a_plan_and_its_slots_killed_at_every_step(tmp_path: Path) -> None:
+    """The plan is charged whole or not at all; a slot is used from its reservation on, and once."""
+    killed = 0
+    for step, moment in faults.every_step():
+        folder = tmp_path / f"{step}-{moment}"
+        folder.mkdir()
+        with Ledger.hold(folder / "budget", BUDGET):
+            pass
+        ended = faults.interrupted(lambda folder=folder: planned_release(folder), step, moment)
+        if ended is None:
+            continue
+        if not ended:
+            break
+        killed += 1
+        with Ledger.hold(folder / "budget", BUDGET) as ledger:
+            assert ledger.spent == (1 if ledger.plans else 0)
+            used = ledger.plans[0].taken if ledger.plans else ()
+            assert used == ((0,) if ledger.entries else ())
+            assert (folder / "x.csv").exists() == any(entry.finished for entry in ledger.entries)
+        (folder / "x.csv").unlink(missing_ok=True)
+        planned_release(folder)
+        ledger = Ledger.look(folder / "budget", BUDGET)
+        assert ledger.spent == 1 and ledger.plans[0].taken == (*used, len(used))
+    assert killed > 20
+
+
 @needs_fork
 def test_killed_while_the_ledger_is_opened(tmp_path: Path) -> None:
     for step, moment in faults.every_step():

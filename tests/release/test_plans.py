@@ -162,7 +162,7 @@ def test_a_plan_of_no_slots_is_refused(tmp_path: Path, count: Any) -> None:
 def test_a_plan_beyond_the_budget_is_refused_whole(tmp_path: Path) -> None:
     with pytest.raises(BudgetError, match=r"this plan of 61 releases asks for ε = 30\.5"):
         sv.release.plan(office(tmp_path), 61)
-    assert Ledger.look(tmp_path / "budget.ledger").spent == 0
+    assert not (tmp_path / "budget.ledger").exists()
 
 
 def test_an_edited_slot_is_noticed(tmp_path: Path) -> None:
@@ -262,7 +262,7 @@ def test_several_records_of_a_person_move_alike(tmp_path: Path) -> None:
 
 
 def test_rows_one_by_one_add(tmp_path: Path) -> None:
-    """k-ary response: 0.131643654 for 12 values at ε = 1 (not its divergence); r rows cost r times that."""
+    """k-ary response: 0.131643654 for 12 values at ε = 1 (not its divergence)."""
     path = office(tmp_path, query="record", kind="randomised-response", level="eps = 1.0")
     path.write_text(path.read_text().replace("records = 12\n", ""))
     made = make_plan(sv.load(path))
@@ -297,7 +297,7 @@ def test_budgets_that_are_none(tmp_path: Path, budget: str, message: str) -> Non
 
 def test_what_does_not_go_with_a_ledger_is_refused_before_data_is_read(tmp_path: Path) -> None:
     file = office(tmp_path, kind="gaussian", level="sigma = 2")
-    (tmp_path / "data.csv").unlink()
+    (tmp_path / "data.csv").write_text("month\nnone of them\n")
     with pytest.raises(LedgerError, match="keeps no ε, and a ledger in ε cannot add it up"):
         sv.release.run(file)
     with pytest.raises(LedgerError, match="keeps no ε, and a ledger in ε cannot add it up"):
@@ -370,7 +370,10 @@ def test_what_cannot_be_carried_over(tmp_path: Path) -> None:
     for written, message in (
         ('person = 5\ncontinues = "a.toml"', "no ρ is a pure ε"),
         ('rho = 5\ndelta = 1e-6\nrelation = "add-remove"\ncontinues = "a.toml"', "is not known for those"),
-        ('rho = 5\ndelta = 1e-6\ncontinues = "c.toml"', "no ledger is there, so nothing can be continued"),
+        (
+            'rho = 5\ndelta = 1e-6\ncontinues = "c.toml"',
+            "so there is nothing to continue",
+        ),
     ):
         (tmp_path / "b.toml").write_text(written)
         with (

@@ -17,7 +17,7 @@ from sievert.numerics import at_most, in_percent, non_negative, number, whole
 from sievert.questions import seen
 from sievert.release._acceptance import require_accepted
 from sievert.release._plan import Plan, make_plan
-from sievert.release._relations import cost, planned_pair, relation_of
+from sievert.release._relations import cost, planned_pair, relation_of, require_small_delta
 from sievert.results import Result
 
 __all__ = ["PlannedReleases", "plan", "promised_by"]
@@ -155,6 +155,10 @@ def plan(
         require_accepted(made)
     waited = non_negative("wait", wait, LedgerError, infinite=True)
     budget, key, relation = made.budget(), made.ledger_key(), relation_of(made)
+    early = Ledger.look(made.ledger_folder, budget, relation=relation, key=key, anchor=anchor)
+    require_small_delta(made, early)
+    each = cost(made, early.relation, early.budget.currency).amount
+    early.check(count * each, made.columns, made.unit, f"plan of {count} releases")
     with Ledger.hold(
         made.ledger_folder, budget, relation=relation, key=key, wait=waited, anchor=anchor
     ) as ledger:

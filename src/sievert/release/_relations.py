@@ -29,7 +29,7 @@ from sievert.release._plan import Plan
 from sievert.spaces import SecretGraph
 from sievert.spaces.secrets import LARGEST_EDGES, ThresholdGraph
 
-__all__ = ["charge", "compared", "cost", "planned_pair", "relation_of", "slot_for"]
+__all__ = ["charge", "compared", "cost", "planned_pair", "relation_of", "require_small_delta", "slot_for"]
 
 # Distances between this many values are listed to find the largest.
 LARGEST_LISTED = 4000
@@ -57,18 +57,23 @@ def relation_of(plan: Plan) -> Relation:
 
 def charge(plan: Plan, ledger: Ledger) -> Cost:
     """What the release costs: a place that was drawn once is paid for once, and a slot is paid for."""
+    require_small_delta(plan, ledger)
+    found = cost(plan, ledger.relation, ledger.budget.currency)
+    mark = plan.stable_mark
+    paid = mark is not None and any(entry.record.get("stable") == mark for entry in ledger.entries)
+    if paid and has_places(ledger):
+        return replace(found, amount=Fraction(0))
+    return replace(found, plan=slot_for(plan, ledger))
+
+
+def require_small_delta(plan: Plan, ledger: Ledger) -> None:
+    """Refuse a δ at which whole records might be published."""
     budget, records = ledger.budget, plan.scenario.policy.records
     if budget.delta is not None and plan.central and budget.delta * records >= 1:
         raise LedgerError(
             f"{plan.budget_file.name}: delta is {number(budget.delta)} and there may be {records} records; a "
             f"δ of 1/records or more lets whole records be published: use less than {1 / records:.3g}"
         )
-    found = cost(plan, ledger.relation, budget.currency)
-    mark = plan.stable_mark
-    paid = mark is not None and any(entry.record.get("stable") == mark for entry in ledger.entries)
-    if paid and has_places(ledger):
-        return replace(found, amount=Fraction(0))
-    return replace(found, plan=slot_for(plan, ledger))
 
 
 def cost(plan: Plan, relation: Relation | None, currency: Currency = EPS) -> Cost:

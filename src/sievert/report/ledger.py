@@ -33,10 +33,10 @@ def lines(found: LedgerAccount) -> Iterator[tuple[str, list[str]]]:
 def _adds_up(found: LedgerAccount) -> Iterator[str]:
     yield f"What is learned about {found.about}; a second ledger for the same people adds to it."
     if found.delta is not None and found.limit_eps is not None:
-        limit = f"ε = {at_most(found.limit_eps, 8)} at δ = {number(found.delta)}"
+        promised = f"ε = {at_most(found.limit_eps, 8)} at δ = {number(found.delta)}"
         yield (
-            f"Promised is the limit, {limit}: one may go on by looking at what was released, so what ρ is "
-            "spent promises nothing by itself."
+            f"Promised is the limit, {promised}: one may go on by looking at what was released, so what is "
+            "spent so far promises nothing by itself."
         )
     if found.spent_eps is not None:
         yield f"Σε so far is {number(found.spent_eps)}, which holds however one went on."
