@@ -197,6 +197,10 @@ def calibrate_laplace(dimension: int, bits: int, distance: float, xi: float, del
     if near == 0:
         raise VectorError("distance is 0; users at distance 0 are never told apart, whatever eps is")
     low = wanted / float(chord_distance(near))
+    if low > 1e12:
+        raise VectorError(
+            f"distance is {near:g}; so near a pair asks for next to no noise: take a larger one"
+        )
     if level == 0:
         return low
     account = laplace_accountant

@@ -225,7 +225,7 @@ def soft_sign_channel(
         )
     chances, scaled = one_chances(x, hashing, scale, noise, clip)
     require_size(len(chances) << hashing.bits, LARGEST_TABLE, "the channel", "take fewer vectors or bits")
-    others = expit(-log_odds(scaled, noise, clip))
+    others = expit(-log_odds(scaled, noise, None if clip is None else float(clip)))
     found = np.ones((len(chances), 1))
     for one, zero in zip(chances.T, others.T, strict=True):
         found = np.concatenate([found * zero[:, None], found * one[:, None]], axis=1)
@@ -242,7 +242,7 @@ def one_chances(
     rows = read_rows("x", x, hashing.dimension)
     refuse_zeros("x", rows)
     if clip is not None:
-        positive("clip", clip, VectorError)
+        clip = positive("clip", clip, VectorError)
     if spread == 0:
         if clip is None:
             raise VectorError("scale is 0 and clip is missing: that is no noise at all; give clip = eps")

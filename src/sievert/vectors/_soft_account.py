@@ -384,6 +384,8 @@ def calibrate_soft_sign(
     level = float(read_delta("delta", delta))
     if level == 0:
         raise VectorError("delta is 0; soft signs over random planes need δ above 0")
+    if level < 1e-8:
+        raise VectorError(f"delta is {level:g}; the account of soft signs finds none below 1e-8: raise it")
     wanted = positive("xi", xi, VectorError)
 
     account = soft_sign_accountant(bits, distance, 1.0, noise=noise, clip=clip)
@@ -395,6 +397,10 @@ def calibrate_soft_sign(
     low = high = math.log(0.25)
     while excess(high, COARSE) > 0:
         low, high = high, high + 1.0
+        if high > 14:
+            raise VectorError(
+                f"xi is {wanted:g}; no scale up to a million keeps so little: raise xi or delta"
+            )
     while high - low < 0.5 or excess(low, COARSE) <= 0:
         low, high = low - 1.0, min(high, low)
         if low < math.log(0.01):

@@ -250,6 +250,9 @@ def reidentification_of_laplace(
     """
     instance("hashing", hashing, HyperplaneLSH, "a HyperplaneLSH", VectorError)
     level = positive("eps", eps, VectorError)
+    if not 1e-9 <= level <= 1e9:
+        raise VectorError(f"eps is {level:g}; noise is drawn here for eps from 1e-9 to 1e9")
+    tries = whole("draws", draws, VectorError, most=1_000_000)
     rows = read_rows("x", x, hashing.dimension)
     refuse_zeros("x", rows)
     units, users = unit_rows(rows), rows.shape[0]
@@ -257,7 +260,7 @@ def reidentification_of_laplace(
     planes /= np.linalg.norm(planes, axis=1, keepdims=True)
     basis = np.linalg.qr(planes.T)[0]  # of the span of the planes
     generator = generator_of(rng)
-    who = generator.integers(0, users, whole("draws", draws, VectorError))
+    who = generator.integers(0, users, tries)
     inside, spread = units @ basis, math.sqrt(hashing.dimension + 1) / level
     sides = units @ planes.T / spread
     ones, none = log_ndtr(sides).T, log_ndtr(-sides).sum(axis=1)
