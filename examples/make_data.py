@@ -144,6 +144,18 @@ def solar(rng: np.random.Generator) -> None:
     write("solar.csv", ["household", "share"], rows)
 
 
+def clinic(rng: np.random.Generator) -> None:
+    """Stays of 400 patients in three wards, with their nights; some patients came more than twice."""
+    stays = rng.choice([1, 2, 3, 5], 400, p=[0.7, 0.2, 0.07, 0.03])
+    rows = []
+    for patient, times in enumerate(stays, 1):
+        for _ in range(int(times)):
+            ward = str(rng.choice(["surgery", "medicine", "maternity"], p=[0.35, 0.45, 0.2]))
+            rows.append((f"p{patient:03d}", ward, min(30, int(rng.geometric(0.2)))))
+    order = rng.permutation(len(rows))
+    write("clinic.csv", ["patient", "ward", "nights"], [rows[i] for i in order])
+
+
 def main() -> None:
     """Write every file."""
     DATA.mkdir(exist_ok=True)
@@ -158,6 +170,7 @@ def main() -> None:
     salaries(np.random.default_rng(20260104))
     city(np.random.default_rng(20260105))
     solar(np.random.default_rng(20260106))
+    clinic(np.random.default_rng(20260107))
 
 
 if __name__ == "__main__":
