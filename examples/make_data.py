@@ -151,6 +151,18 @@ def clinics(rng: np.random.Generator) -> None:
     write("clinics.csv", ["patient", "clinic"], zip(range(1, 601), visited, strict=True))
 
 
+def clinic(rng: np.random.Generator) -> None:
+    """Stays of 400 patients in three wards, with their nights; some patients came more than twice."""
+    stays = rng.choice([1, 2, 3, 5], 400, p=[0.7, 0.2, 0.07, 0.03])
+    rows = []
+    for patient, times in enumerate(stays, 1):
+        for _ in range(int(times)):
+            ward = str(rng.choice(["surgery", "medicine", "maternity"], p=[0.35, 0.45, 0.2]))
+            rows.append((f"p{patient:03d}", ward, min(30, int(rng.geometric(0.2)))))
+    order = rng.permutation(len(rows))
+    write("clinic.csv", ["patient", "ward", "nights"], [rows[i] for i in order])
+
+
 def main() -> None:
     """Write every file."""
     DATA.mkdir(exist_ok=True)
@@ -166,6 +178,7 @@ def main() -> None:
     city(np.random.default_rng(20260105))
     solar(np.random.default_rng(20260106))
     clinics(np.random.default_rng(20260107))
+    clinic(np.random.default_rng(20260107))
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import json
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -234,6 +235,22 @@ def test_the_worked_quantile() -> None:
     law = np.exp(noise.log_probabilities(totals))
     assert law[2:6] == pytest.approx([0.156370197] * 4, abs=1e-9)
     assert law[0] == pytest.approx(0.034890907, abs=1e-9)
+
+
+def test_opendp_counts_ties_as_distance(oracle: Any) -> None:
+    """Its scores are ours, doubled, where no record lies on the grid point; each that does adds one."""
+    oracle("opendp")
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    data = (1, 2, 2, 5, 7, 8)
+    domain = dp.vector_domain(dp.atom_domain(T="i32"), size=6)
+    theirs = dp.t.make_quantile_score_candidates(domain, dp.symmetric_distance(), list(range(10)), 0.5)
+    noise = quantile(10, "1/2", 1)
+    ours = noise.order.scores(counted(noise, data))
+    assert theirs(list(data)) == [score + data.count(g) for g, score in enumerate(ours.tolist())]
+    # One record replaced: 2 of the doubled units, our sensitivity 1.
+    assert theirs.map(2) == noise.order.q.denominator * noise.sensitivity
 
 
 def test_ranks_off() -> None:

@@ -14,7 +14,17 @@ from functools import singledispatch
 
 import numpy as np
 
-from sievert.channels import CellNoise, Channel, GeometricLaw, NoiseChannel, NoiseLaw, PlanarNoise, TableNoise
+from sievert.channels import (
+    CellNoise,
+    Channel,
+    GeometricLaw,
+    NoiseChannel,
+    NoiseLaw,
+    PlanarNoise,
+    QuantileNoise,
+    SeveralNoise,
+    TableNoise,
+)
 from sievert.errors import ChannelError, TooLargeError
 from sievert.observations import record_view
 from sievert.orders._verdicts import InWords, Objection, Verdict
@@ -30,6 +40,7 @@ SUM = "the larger noise is the smaller one plus independent noise"
 SAME = "the same noise"
 UNKNOWN = "no post-processing between these noises is known"
 NO_BETTER = f"{UNKNOWN}, and one record is guessed no better after {{}}"
+BY_TABLES = "table by table: the noise of each is independent"
 NOT_COMPARED = f"{UNKNOWN}, and what single outputs reveal is not compared without a list"
 # Cells of a map up to which its clamped noise is a list that is compared entry by entry.
 LARGEST_MAP = 200
@@ -69,6 +80,26 @@ def _of_noise(less_safe: NoiseChannel, safer: Channel, order: str) -> Verdict | 
     return _by_guesses(less_safe, safer, order)
 
 
+@by_noise.register
+def _of_several(less_safe: SeveralNoise, safer: Channel, order: str) -> Verdict | None:
+    """Table by table: where each is at least as safe, so are all together, for their noise is independent."""
+    if not isinstance(safer, SeveralNoise) or not _agree(less_safe, safer):
+        raise _different(less_safe, safer)
+    found = [by_noise(a, b, order) for a, b in zip(less_safe.parts, safer.parts, strict=True)]
+    if all(verdict is not None and verdict.holds for verdict in found):
+        return Verdict(True, order, 0.0, None, None, BY_TABLES, True)
+    return _by_guesses(less_safe, safer, order)
+
+
+@by_noise.register
+def _of_quantile(less_safe: QuantileNoise, safer: Channel, order: str) -> Verdict | None:
+    """The same choice, or none that is known to be a post-processing of the other."""
+    assert isinstance(safer, QuantileNoise)
+    if less_safe.eps == safer.eps:
+        return Verdict(True, order, 0.0, None, None, SAME, True)
+    return Verdict(None, order, 1.0, None, None, NOT_COMPARED)
+
+
 def _different(first: Channel, second: Channel) -> ChannelError:
     names = [item.words() if isinstance(item, NoiseChannel) else repr(item) for item in (first, second)]
     return ChannelError(
@@ -92,6 +123,23 @@ def _tables_agree(first: TableNoise, second: NoiseChannel) -> bool:
         and np.array_equal(a.amount, b.amount)
         and np.array_equal(a.cell_of, b.cell_of)
         and len(a.cells) == len(b.cells)
+    )
+
+
+@_agree.register
+def _all_agree(first: SeveralNoise, second: NoiseChannel) -> bool:
+    if not isinstance(second, SeveralNoise) or len(first.parts) != len(second.parts):
+        return False
+    return all(_agree(a, b) for a, b in zip(first.parts, second.parts, strict=True))
+
+
+@_agree.register
+def _quantiles_agree(first: QuantileNoise, second: NoiseChannel) -> bool:
+    if not isinstance(second, QuantileNoise):
+        return False
+    a, b = first.order, second.order
+    return (
+        a.q == b.q and a.grid == b.grid and np.array_equal(first.statistic.cell_of, second.statistic.cell_of)
     )
 
 
@@ -199,4 +247,6 @@ def _by_guesses(less_safe: NoiseChannel, safer: NoiseChannel, order: str) -> Ver
 
 
 def _values(noise: NoiseChannel) -> int:
+    if isinstance(noise, SeveralNoise):
+        return len(noise.policy.values)
     return len(noise.statistic.amount) if isinstance(noise, TableNoise) else len(noise.region)

@@ -17,7 +17,15 @@ from functools import singledispatch
 import numpy as np
 
 from sievert.arrays import BoolArray, FloatArray, IntArray
-from sievert.channels import CellNoise, Channel, GeometricLaw, NoiseChannel, PlanarNoise, SumNoise
+from sievert.channels import (
+    CellNoise,
+    Channel,
+    GeometricLaw,
+    NoiseChannel,
+    PlanarNoise,
+    SeveralNoise,
+    SumNoise,
+)
 from sievert.errors import FileError, TooLargeError
 from sievert.measures import gains
 from sievert.numerics import brief, require_size
@@ -229,6 +237,15 @@ def half_time(view: Seen, found: Breaches) -> BreachUntil | None:
 def told_apart(noise: NoiseChannel, view: Seen, hardest: bool = False) -> Channel:
     """The two values of a record that are easiest (or hardest) to tell apart, as a channel of two inputs."""
     raise TooLargeError(f"two values under {noise.words()} are not listed", size=math.inf)
+
+
+@told_apart.register
+def _of_several(noise: SeveralNoise, view: Seen, hardest: bool = False) -> Channel:
+    raise TooLargeError(
+        "breaches of several tables at once are not followed; `sievert audit` with [adversary] observations "
+        "says how well one record is guessed after many releases, and a file of one query is followed",
+        size=math.inf,
+    )
 
 
 @told_apart.register

@@ -185,6 +185,11 @@ def design_of(
     if scenario.region is not None:
         return _on_map(scenario, eps, gap, device)
     over_all = scenario.document.query.is_table
+    if over_all and not scenario.document.query.is_one_table:
+        raise FileError(
+            f"{scenario.source}, query: noise is weighed one table at a time; design each query in a file of "
+            "its own, and read with `sievert release FILE --preview` what all cost and how far off each is"
+        )
     if over_all and scenario.document.use is None:
         return noise_design(scenario, eps)
     try:

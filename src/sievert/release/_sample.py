@@ -3,9 +3,9 @@
 Of a person's rows those with the smallest keyed hashes of the person and the number of the row are counted.
 For a fixed key what is kept of others does not depend on this person, so that taking all rows of a person
 away changes at most so many kept ones: for every key, and hence for the mixture over keys (Rényi divergences
-are quasi-convex). Nothing is claimed for rows that happen not to be kept. The number of kept rows is
-private, and a single row is no unit here: taking one away renumbers the others. So the relation must be
-that a person's rows are there or not.
+are quasi-convex). Nothing is claimed for rows that happen not to be kept. The number of kept rows is private,
+and a single row is no unit here: taking one away renumbers the others. So the relation must be that a
+person's rows are there or not.
 """
 
 from __future__ import annotations
