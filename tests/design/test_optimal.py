@@ -371,8 +371,8 @@ class TestEdges:
             sv.optimal_mechanism(line, 1, method="fast")  # type: ignore[arg-type]
         with pytest.raises(MechanismError, match=r"stretch is 0\.5"):
             sv.optimal_mechanism(line, 1, method="spanner", stretch=0.5)
-        with pytest.raises(MechanismError, match="tolerance is -1"):
-            sv.optimal_mechanism(line, 1, tolerance=-1)
+        with pytest.raises(MechanismError, match="gap is -1"):
+            sv.optimal_mechanism(line, 1, gap=-1)
         with pytest.raises(TooLargeError, match="probabilities"):
             sv.optimal_mechanism(sv.metrics.line(3000), 1)
 

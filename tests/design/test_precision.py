@@ -14,7 +14,7 @@ from sievert.proofs import proof_from_dict
 def test_skewed_priors_and_signed_losses_are_settled_to_the_last_digits(seed: int) -> None:
     metric, rng = sv.metrics.hamming(3, 2), np.random.default_rng(seed)
     prior, loss = rng.dirichlet(np.full(metric.size, 0.3)), rng.normal(size=(metric.size, metric.size))
-    best = sv.optimal_mechanism(metric, 2.0, prior, loss, tolerance=1e-13)
+    best = sv.optimal_mechanism(metric, 2.0, prior, loss, gap=1e-13)
     assert 0 <= best.gap < 1e-11
 
 

@@ -9,7 +9,11 @@ from sievert.errors import MechanismError
 from sievert.numerics import device, on_device
 from sievert.text._decoding import Decoder
 
-DEVICES = ["cpu", *(["torch"] if importlib.util.find_spec("torch") else [])]
+DEVICES = ["cpu"]
+if importlib.util.find_spec("torch"):
+    import torch
+
+    DEVICES += ["torch", *(["cuda"] if torch.cuda.is_available() else [])]
 
 
 def test_numpy_unless_asked() -> None:
@@ -35,6 +39,8 @@ def test_products(name: str) -> None:
     a, b = rng.standard_normal((5, 4)), rng.standard_normal((4, 3))
     with on_device(name) as where:
         assert where.get(where.product(where.put(a), where.put(b))) == pytest.approx(a @ b, rel=1e-12)
+        most = (abs(a)[:, :, None] * abs(b)).max(axis=1)
+        assert (where.get(where.largest(where.put(abs(a)), where.put(abs(b)))) == most).all()
         assert where.rows(10**12) == 64 and where.rows(2) > 1000
 
 

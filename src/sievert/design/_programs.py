@@ -22,7 +22,7 @@ from sievert.numerics import advance
 from sievert.programs import LinearProgram, RowProgram, cost_scale, solved
 from sievert.proofs import Multipliers
 
-__all__ = ["Rows", "hub_program", "lazy_program", "polished"]
+__all__ = ["LARGEST_EXACT", "Rows", "hub_program", "lazy_program", "polished"]
 # Below this the scaling column is flat: smaller units lose the certificate on losses without a peak.
 FLOOR = np.log(1e-4)
 # Violation that adds a constraint; the level of the solver's own tolerance.

@@ -16,13 +16,21 @@ from numpy.typing import NDArray
 from sievert.arrays import FloatArray, IndexArray
 from sievert.design._closed_forms import Candidate, closed_form, kernel_form
 from sievert.design._exact import private_counts
-from sievert.design._problem import Piece, Problem, inward
-from sievert.design._programs import hub_program, lazy_program
+from sievert.design._interior import interior_point
+from sievert.design._problem import Piece, Problem, fold, inward
+from sievert.design._programs import LARGEST_EXACT, hub_program, lazy_program
 from sievert.programs import Unsolved
 from sievert.proofs import SCALE, SPARE, Multipliers, ProofSpace, UniformPart, loss_above, loss_below
 from sievert.spaces import Edges, shortest_paths
 
 __all__ = ["Solved", "as_probabilities", "greedy_spanner", "solve_problem", "spanner_programs"]
+
+# However small a loss, this share of the largest may stay open.
+ROUNDING = 1e-9
+# Beyond this many places without symmetry the interior point comes first, where rounding allows the gap.
+CITY, LEAST_GAP = 100, 1e-4
+# What is left for the last rounding of a channel.
+NEARLY = 0.98
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,34 +70,48 @@ class _Part:
     upper: float = np.inf
 
 
-def solve_problem(
-    problem: Problem, method: str = "auto", tolerance: float = 1e-9, stretch: float = 1.05
-) -> Solved:
-    """The best private mechanism, piece by piece.
+@dataclass(frozen=True)
+class Aim:
+    """How a piece is to be settled.
 
-    Parameters
+    Attributes
     ----------
-    method : "auto", "closed" (closed forms only), "program" (never closed forms) or "spanner"
-    tolerance : largest gap, as a share of the largest loss, with which a piece is settled
+    method : "auto", "closed" (closed forms only), "program" (never closed forms), "interior" or "spanner"
+    gap : largest share of the loss that the certificate may leave open
+    floor : what may stay open however small the loss
     stretch : target dilation of the spanner
     """
+
+    method: str
+    gap: float
+    floor: float
+    stretch: float
+
+    def settled(self, lower: float, upper: float) -> bool:
+        """Whether both bounds are near enough."""
+        return upper - lower <= max(self.gap * abs(upper), self.floor)
+
+
+def solve_problem(problem: Problem, method: str = "auto", gap: float = 1e-9, stretch: float = 1.05) -> Solved:
+    """The best private mechanism, piece by piece; `method`, `gap` and `stretch` as in `Aim`."""
     counts = np.zeros(problem.cost.shape, dtype=np.int64)
     parts: list[_Part] = []
     pieces = problem.pieces()
     factors = problem.decay.enclosure(problem.space.lengths)[1]
-    allowed = tolerance * max(1.0, float(np.abs(problem.loss).max(initial=0.0))) / max(1, len(pieces))
+    floor = min(gap, ROUNDING) * max(1.0, float(np.abs(problem.loss).max(initial=0.0))) / max(1, len(pieces))
+    aim = Aim(method, gap, floor, stretch)
     for piece in pieces:
-        part = _settled(problem, piece, factors[piece.edges], method, allowed, stretch)
+        part = _settled(problem, piece, factors[piece.edges], aim)
         place = np.full(int(problem.group_of.max()) + 1, -1, dtype=np.intp)
         place[piece.groups] = np.arange(piece.size)
         members = np.flatnonzero(place[problem.group_of] >= 0)
         counts[members] = part.counts[place[problem.group_of[members]]]
         parts.append(part)
     spare = SPARE * float(np.abs(problem.cost).max(axis=1).sum())
-    floor = 0.0 if (problem.cost >= 0).all() else -np.inf
+    least = 0.0 if (problem.cost >= 0).all() else -np.inf
     if len(parts) == 1 and pieces[0].size == len(counts):
         only = parts[0]
-        lower = max(floor, min(only.lower, only.upper) - spare)
+        lower = max(least, min(only.lower, only.upper) - spare)
         upper = _spared(only.upper, problem.cost, counts)
         return Solved(counts, only.multipliers, only.uniform, lower, upper, (only.method,))
     multipliers = Multipliers.joined([part.multipliers for part in parts])
@@ -100,7 +122,7 @@ def solve_problem(
     methods = tuple(dict.fromkeys(part.method for part in parts))
     if len(parts) > 1:
         methods = (f"{len(parts)} groups of inputs, each by itself: {methods[0]}", *methods[1:])
-    lower, most = max(floor, min(lower, upper) - spare), _spared(upper, problem.cost, counts)
+    lower, most = max(least, min(lower, upper) - spare), _spared(upper, problem.cost, counts)
     return Solved(counts, multipliers, uniform, lower, most, methods)
 
 
@@ -109,15 +131,13 @@ def _spared(upper: float, cost: FloatArray, counts: NDArray[np.int64]) -> float:
     return upper + SPARE * float((np.abs(cost) * as_probabilities(counts)).sum())
 
 
-def _settled(
-    problem: Problem, piece: Piece, factors: FloatArray, method: str, allowed: float, stretch: float
-) -> _Part:
+def _settled(problem: Problem, piece: Piece, factors: FloatArray, aim: Aim) -> _Part:
     """Proposals in turn until one's gap is small enough."""
     space = ProofSpace(piece.size, piece.pairs, problem.space.lengths[piece.edges])
     best: _Part | None = None
     lower, upper = -np.inf, np.inf
     stopped: str | bool = False
-    for candidate in _proposals(piece, method, allowed, stretch):
+    for candidate in _proposals(piece, aim):
         counts = private_counts(piece, candidate.channel, factors)
         uniform, own = _uniform(problem, piece, candidate)
         reached = loss_above(piece.cost, counts)
@@ -128,36 +148,38 @@ def _settled(
             upper, best = reached, replace(best, counts=counts, method=candidate.method)
         if proved > lower:
             lower, best = proved, replace(best, multipliers=candidate.multipliers, uniform=uniform)
-        if upper - lower <= allowed:
+        if aim.settled(lower, upper):
             break
         stopped = stopped or ("stopped" in candidate.method and candidate.method)
     assert best is not None
-    hidden = stopped and upper - lower > allowed and stopped != best.method
+    hidden = stopped and not aim.settled(lower, upper) and stopped != best.method
     method = f"{best.method} ({stopped})" if hidden else best.method
     return replace(best, lower=lower, upper=upper, method=method)
 
 
-def _proposals(piece: Piece, method: str, allowed: float, stretch: float) -> Iterator[Candidate]:
+def _proposals(piece: Piece, aim: Aim) -> Iterator[Candidate]:
     """Closed forms first, then programs; dominated actions are left out where they cost time."""
+    method = aim.method
     if piece.shape == "point" or (piece.shape == "line" and method in ("auto", "closed")):
         found = closed_form(piece)
         assert found is not None
         yield found
         if piece.shape == "point" or method == "closed":
             return
-        method = "program"
+        aim = replace(aim, method="program")
     actions, better = undominated(piece.cost)
     if len(actions) == 1:
         trivial = "one action is best whatever the input"
         yield _widened(_constant(piece.with_actions(actions), trivial), actions, better)
         return
     small = piece if len(actions) == len(better) else piece.with_actions(actions)
-    for candidate in _small_proposals(small, method, allowed, stretch):
+    for candidate in _small_proposals(small, aim):
         yield candidate if small is piece else _widened(candidate, actions, better)
 
 
-def _small_proposals(piece: Piece, method: str, allowed: float, stretch: float) -> Iterator[Candidate]:
-    if method != "program":
+def _small_proposals(piece: Piece, aim: Aim) -> Iterator[Candidate]:
+    method = aim.method
+    if method not in ("program", "interior"):
         found = closed_form(piece)
         if found is not None:
             yield found
@@ -167,11 +189,15 @@ def _small_proposals(piece: Piece, method: str, allowed: float, stretch: float) 
     scale = max(1.0, float(np.abs(piece.loss).max(initial=0.0)))
     try:
         if method == "spanner" and piece.shape == "general":
-            yield from spanner_programs(piece, stretch)
+            yield from spanner_programs(piece, aim.stretch)
             return
+        if method == "interior" or (method == "auto" and _is_city(piece, aim)):
+            yield interior_point(piece, max(NEARLY * aim.gap, aim.floor / scale))
+            if method == "interior" or piece.cost.size > LARGEST_EXACT:
+                return
         if piece.shape == "uniform":
             yield hub_program(piece)
-        yield from lazy_program(piece, every_round=allowed > 1e-7 * scale)
+        yield from lazy_program(piece, every_round=max(aim.gap, aim.floor) > 1e-7)
         found = kernel_form(piece)
         if found is not None:
             yield found
@@ -181,6 +207,14 @@ def _small_proposals(piece: Piece, method: str, allowed: float, stretch: float) 
         found = kernel_form(piece)
         if found is not None:
             yield found
+
+
+def _is_city(piece: Piece, aim: Aim) -> bool:
+    """Whether a piece has many places without symmetry, and the gap can be had from an interior point."""
+    unknowns = piece.cost.size
+    if piece.shape != "general" or piece.size <= CITY or (aim.gap < LEAST_GAP and unknowns <= LARGEST_EXACT):
+        return False
+    return fold(piece, piece.cost).entries == unknowns
 
 
 def _constant(piece: Piece, method: str) -> Candidate:
@@ -193,14 +227,16 @@ def _constant(piece: Piece, method: str) -> Candidate:
 def undominated(cost: FloatArray) -> tuple[IndexArray, IndexArray]:
     """Actions that none other is at least as good as everywhere, and for each action one of them that is."""
     order = np.lexsort((np.arange(cost.shape[1]), cost.sum(axis=0)))
+    best = cost.argmin(axis=0)
     kept = np.empty(0, dtype=np.intp)
     better = np.empty(cost.shape[1], dtype=np.intp)
     for w in order.tolist():
-        # Only an action of smaller or equal total can dominate.
-        above = np.flatnonzero((cost[:, kept] <= cost[:, w, None]).all(axis=0))
+        # Only an action of smaller or equal total can dominate, and only one as good where this is best.
+        rivals = kept[cost[best[w], kept] <= cost[best[w], w]]
+        above = rivals[(cost[:, rivals] <= cost[:, w, None]).all(axis=0)]
         if not len(above):
             kept = np.append(kept, w)
-        better[w] = kept[above[0]] if len(above) else w
+        better[w] = above[0] if len(above) else w
     return np.sort(kept), better
 
 

@@ -1,0 +1,181 @@
+"""The interior point over columns: strict starts, bounds at every step, and the optimum between them."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import sievert as sv
+from sievert.design import _interior
+from sievert.design._columns import Breakdown
+from sievert.design._optimal import decay_of
+from sievert.design._problem import Piece, Problem
+from sievert.errors import MechanismError, TooLargeError
+from sievert.mechanisms import privacy
+from sievert.numerics import listening
+from sievert.proofs import costs
+
+# Square grids of unit cells with a random prior (guide to design at city scale, 7).
+CITY = {
+    "distance": {64: 2.152263, 100: 2.49506},
+    "squared": {100: 9.0719},
+    "bayes": {100: 0.812756},
+}
+
+
+def places(side: int) -> np.ndarray:
+    return np.array(list(itertools.product(range(side), repeat=2)), dtype=float)
+
+
+def random_prior(size: int) -> np.ndarray:
+    found = np.random.default_rng(0).exponential(size=size)
+    return found / found.sum()
+
+
+def loss_of(points: np.ndarray, kind: str) -> np.ndarray:
+    apart = np.hypot(*(points[:, None] - points[None]).transpose(2, 0, 1))
+    return {"distance": apart, "squared": apart**2, "bayes": (apart > 0).astype(float)}[kind]
+
+
+def piece_of(metric: sv.Metric, eps: float, prior: np.ndarray, loss: np.ndarray) -> Piece:
+    [piece] = Problem.of(metric, decay_of(privacy(eps, None), metric), costs(prior, loss), loss).pieces()
+    return piece
+
+
+def small_problems() -> list[Piece]:
+    rng = np.random.default_rng(1)
+    scattered = rng.random((12, 2)) * 4
+    tree = sv.metrics.from_graph([(0, 1), (0, 2), (0, 3), (3, 4), (3, 5), (5, 6)])
+    return [
+        piece_of(sv.metrics.euclidean(places(4)), 0.5, random_prior(16), loss_of(places(4), "distance")),
+        piece_of(sv.metrics.euclidean(scattered), 1.0, random_prior(12), loss_of(scattered, "squared")),
+        piece_of(tree, 0.7, random_prior(7), rng.random((5, 7))),
+        piece_of(sv.metrics.euclidean(scattered), 4.0, random_prior(12), rng.random((9, 12)) - 0.5),
+    ]
+
+
+@pytest.mark.parametrize("piece", small_problems(), ids=["grid", "scattered", "tree", "signed"])
+def test_bounds_hold_at_every_step(piece: Piece) -> None:
+    search = _interior._Search(piece)
+    rest = search.cost - search.prices
+    assert search.pairs.spread(search.y, search.shape) == pytest.approx(rest, abs=1e-12 * abs(rest).max())
+    assert (search.s > 0).all() and (search.y > 0).all()
+    bounds = []
+    for _ in range(12):
+        try:
+            search._step()
+        except Breakdown:
+            break
+        search.repair()
+        bounds.append(search._bound(search.y))
+        assert max(bounds) <= search.upper + 1e-12
+        assert (search.s > 0).all() and (search.y > 0).all()
+        # Private for all pairs, not only for those taken.
+        decay = np.exp(-piece.distances)
+        for x in range(piece.size):
+            assert (search.channel[:, x] >= (decay[x] * search.channel).max(axis=1) - 1e-15).all()
+        assert search.channel.sum(axis=0) == pytest.approx(np.ones(piece.size), abs=1e-14)
+    assert len(bounds) > 5
+
+
+@pytest.mark.parametrize("kind", ["distance", "squared", "bayes"])
+@pytest.mark.parametrize("eps", [0.2, 1.0, 4.0])
+def test_the_optimum_of_the_program_lies_between_the_bounds(kind: str, eps: float) -> None:
+    for points in (places(5), np.random.default_rng(7).random((14, 2)) * 5):
+        metric, prior, loss = sv.metrics.euclidean(points), random_prior(len(points)), loss_of(points, kind)
+        found = sv.optimal_mechanism(metric, eps, prior, loss, method="interior", gap=1e-4)
+        exact = sv.optimal_mechanism(metric, eps, prior, loss, method="program")
+        assert found.lower_bound <= exact.loss and exact.lower_bound <= found.loss
+        assert found.gap <= 1e-4 * found.loss
+        assert found.certificate.verify().holds
+        assert float(sv.epsilon(found.mechanism, metric)) <= eps
+
+
+def test_trees_need_no_further_constraints() -> None:
+    tree = sv.metrics.from_graph([(0, 1), (0, 2), (0, 3), (3, 4), (3, 5), (5, 6), (6, 7)])
+    loss = np.random.default_rng(3).random((8, 8))
+    found = sv.optimal_mechanism(tree, 0.7, random_prior(8), loss, method="interior", gap=1e-4)
+    assert "1.8 constraints for each" in found.method
+    exact = sv.optimal_mechanism(tree, 0.7, random_prior(8), loss, method="program")
+    assert found.lower_bound <= exact.loss <= found.loss
+
+
+@pytest.mark.parametrize(
+    ("kind", "side"), [("distance", 8), ("distance", 10), ("squared", 10), ("bayes", 10)]
+)
+def test_values_of_a_small_city(kind: str, side: int) -> None:
+    points = places(side)
+    metric, loss = sv.metrics.euclidean(points), loss_of(points, kind)
+    found = sv.optimal_mechanism(metric, 0.5, random_prior(side**2), loss, method="interior", gap=0.01)
+    assert found.lower_bound <= CITY[kind][side**2] * (1 + 1e-5)
+    assert found.loss >= CITY[kind][side**2] * (1 - 1e-5)
+    assert found.gap <= 0.01 * found.loss
+
+
+def test_rounding_ends_the_search_with_an_honest_gap() -> None:
+    points = places(4)
+    metric, loss = sv.metrics.euclidean(points), loss_of(points, "distance")
+    found = sv.optimal_mechanism(metric, 0.5, random_prior(16), loss, method="interior", gap=1e-12)
+    assert 0 <= found.gap < 1e-5
+    assert found.certificate.verify().holds
+    best = sv.optimal_mechanism(metric, 0.5, random_prior(16), loss, method="program")
+    assert found.lower_bound <= best.loss and best.lower_bound <= found.loss
+
+
+def test_odd_problems() -> None:
+    """Priors with zeros, two names of one place, places that may differ freely, fewer actions than places."""
+    points = np.vstack([places(3), [[0.0, 0.0]], places(2) + 100])
+    apart = np.hypot(*(points[:, None] - points[None]).transpose(2, 0, 1))
+    apart[:10, 10:] = apart[10:, :10] = np.inf
+    metric = sv.Metric(apart, range(14))
+    prior = random_prior(14)
+    prior[[2, 5]] = 0
+    prior /= prior.sum()
+    loss = np.minimum(apart, 9)[[0, 4, 8, 10, 13]]
+    found = sv.optimal_mechanism(metric, 1.0, prior, loss, method="interior", gap=1e-3)
+    assert (found.mechanism.matrix[0] == found.mechanism.matrix[9]).all()
+    assert found.certificate.verify().holds and found.gap <= 1e-3 * found.loss
+    exact = sv.optimal_mechanism(metric, 1.0, prior, loss)
+    assert found.lower_bound <= exact.loss and exact.lower_bound <= found.loss
+
+
+def test_the_same_problem_has_the_same_answer() -> None:
+    points = places(4)
+    problem = sv.metrics.euclidean(points), 1.0, random_prior(16), loss_of(points, "bayes")
+    one, two = (sv.optimal_mechanism(*problem, method="interior", gap=0.01) for _ in range(2))
+    assert (one.mechanism.matrix == two.mechanism.matrix).all() and one.lower_bound == two.lower_bound
+
+
+def test_an_interrupt_returns_the_best_so_far() -> None:
+    points = places(5)
+    metric, loss = sv.metrics.euclidean(points), loss_of(points, "distance")
+    heard: list[str] = []
+
+    def listener(what: str, done: int, total: int) -> None:
+        heard.append(what)
+        raise KeyboardInterrupt
+
+    with listening(listener):
+        found = sv.optimal_mechanism(metric, 0.5, random_prior(25), loss, method="interior", gap=1e-6)
+    assert found.method.endswith("interrupted") and heard[0].startswith("certified within 0.0")
+    assert 1e-6 < found.gap / found.loss < 1
+    assert found.certificate.verify().holds
+
+
+def test_auto_takes_it_beyond_a_hundred_places_without_symmetry() -> None:
+    points = np.random.default_rng(5).random((104, 2)) * 8
+    metric, loss = sv.metrics.euclidean(points), loss_of(points, "distance")[::8]
+    found = sv.optimal_mechanism(metric, 0.5, random_prior(104), loss, gap=0.05)
+    assert "interior point" in found.method and found.gap <= 0.05 * found.loss
+
+
+def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    metric = sv.metrics.euclidean(places(2))
+    for gap in (0, -1, 1.5):
+        with pytest.raises(MechanismError, match=f"gap is {gap}; it must be above 0 and at most 1"):
+            sv.optimal_mechanism(metric, 1.0, gap=gap)
+    with pytest.raises(MechanismError, match="device is 'cuda:99'"):
+        sv.optimal_mechanism(metric, 1.0, device="cuda:99")
+    monkeypatch.setattr("sievert.numerics._device.ROOM", 8 * 4**3 - 1)
+    with pytest.raises(TooLargeError, match="4 actions on 4 inputs need 64 floats at once; at most 63 fit"):
+        sv.optimal_mechanism(metric, 1.0, np.array([0.1, 0.2, 0.3, 0.4]), method="interior")
