@@ -251,8 +251,9 @@ def choose_mechanism(
         raise VectorError("bits is empty; give numbers of bits to try")
     low, high = probability("near", near, VectorError), probability("far", far, VectorError)
     most = positive("clip", clip, VectorError)
-    if not 1e-6 <= positive("xi", xi, VectorError) <= 1e4:
-        raise VectorError(f"xi is {xi:g}; mechanisms are compared at promises from 1e-6 to 10,000 nats")
+    wanted = positive("xi", xi, VectorError)
+    if not 1e-6 <= wanted <= 1e4:
+        raise VectorError(f"xi is {wanted:g}; mechanisms are compared at promises from 1e-6 to 10,000 nats")
     found = []
     for n in tried:
         eps = calibrate(n, distance, xi, delta).eps
