@@ -173,6 +173,7 @@ GIVEN = {
 }
 # The same keys with other contents, by the kind.
 OTHERS: dict[str, dict[str, object]] = {
+    "Gaussian": {"sigma": 2.0},
     "PullBack": {"anchor": 1},
     "ColumnProperty": {"column": "x"},
     "WhereProperty": {"where": {"x": 1}},
