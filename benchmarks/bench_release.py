@@ -14,7 +14,9 @@ import opendp.prelude as dp
 
 import sievert as sv
 from benchmarks.harness import Row, compare, timed
+from sievert.channels import GeometricLaw, Privacy
 from sievert.ledger import Budget, Ledger
+from sievert.limits import planned_claim
 
 AGES = """version = 1
 [policy]
@@ -47,7 +49,32 @@ def run() -> list[Row]:
             _data(folder, size)
             rows.append(_compared(folder, size, "Python loop, floats", _loop))
         rows += [_ledger(folder, records) for records in (100, 400, 1600)]
-    return rows
+    return [*rows, *_plans()]
+
+
+def _plans() -> list[Row]:
+    """ε at δ = 1e-6 of so many tables a year, exactly, against dp-accounting's grid of losses."""
+    from dp_accounting.pld import privacy_loss_distribution as pld
+
+    law = GeometricLaw(Privacy(0.25, None))
+
+    def ours(count: int) -> float:
+        return planned_claim([(law, 1), (law, 1)], count).epsilon(1e-6)
+
+    def theirs(count: int) -> float:
+        once = pld.from_discrete_laplace_mechanism(0.25)
+        return float(once.self_compose(2 * count).get_epsilon_for_delta(1e-6))
+
+    return [
+        compare(
+            "plan composed exactly",
+            count,
+            lambda n=count: ours(n),
+            "dp-accounting",
+            lambda n=count: theirs(n),
+        )
+        for count in (10, 100, 1000)
+    ]
 
 
 def _compared(folder: Path, size: int, peer: str, theirs: Callable[[Path], None]) -> Row:

@@ -159,6 +159,34 @@ def test_a_plan_of_no_slots_is_refused(tmp_path: Path, count: Any) -> None:
     assert not (tmp_path / "budget.ledger").exists()
 
 
+def test_remembered_places_need_no_plan(tmp_path: Path) -> None:
+    file = office(tmp_path)
+    file.write_text(
+        """version = 1
+[policy.secrets]
+metric = "euclidean"
+region = { south = 48.85, west = 2.30, north = 48.86, east = 2.32, cell = 100 }
+[mechanism]
+kind = "planar-geometric"
+eps = 0.01
+[data]
+input = "data.csv"
+column = ["lat", "lon"]
+person = "who"
+[release]
+ledger = "budget.toml"
+output = "out.csv"
+stable = true
+"""
+    )
+    with pytest.raises(FileError, match="are paid for once"):
+        sv.release.plan(file, 3)
+    file.write_text(file.read_text().replace("stable = true\n", ""))
+    (tmp_path / "budget.toml").write_text("rho = 1\ndelta = 1e-6\n")
+    with pytest.raises(LedgerError, match="places have their ε for each metre"):
+        sv.release.plan(file, 3)
+
+
 def test_a_plan_beyond_the_budget_is_refused_whole(tmp_path: Path) -> None:
     with pytest.raises(BudgetError, match=r"this plan of 61 releases asks for ε = 30\.5"):
         sv.release.plan(office(tmp_path), 61)
