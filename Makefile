@@ -59,11 +59,13 @@ run: setup  ## audit every example and leave an HTML report of each
 
 # Two workers with two BLAS threads each would fight for two cores.
 test: export OPENBLAS_NUM_THREADS = 1
+# What one process compiled no other needs to compile again, whatever the surroundings say.
+test: export PYTHONDONTWRITEBYTECODE =
 test: setup  ## run every test and doctest (PYTEST_ARGS="-m 'not slow'" for a quick look)
 	$(BIN)/python -m pytest -n $(WORKERS) $(PYTEST_ARGS)
 
 fuzz: setup  ## hostile arguments and files for an hour, releases killed at every system call
-	SIEVERT_CRASH=long SIEVERT_FUZZ_SECONDS=$(FUZZ_SECONDS) $(BIN)/python -m pytest -n $(WORKERS) -s tests/crash tests/fuzz $(PYTEST_ARGS)
+	SIEVERT_CRASH=long SIEVERT_FUZZ_SECONDS=$(FUZZ_SECONDS) SIEVERT_MUTANTS=10000 $(BIN)/python -m pytest -n $(WORKERS) -s tests/crash tests/fuzz tests/proofs/test_two_opinions.py $(PYTEST_ARGS)
 
 lint: setup  ## ruff, formatting, types, and the arrows between the rooms
 	$(BIN)/ruff check .

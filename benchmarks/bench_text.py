@@ -7,20 +7,22 @@ are words of the vocabulary, or documents; notes are words drawn in a second.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from benchmarks.harness import Row, timed
+from sievert.sampling import Sampler
 from sievert.text import Bag, DocumentIndex, Embedding, distance
-from sievert.text._mechanisms import word_mechanism
+from sievert.text._mechanisms import WordMechanism, word_mechanism
+from sievert.text._tight import steepest
 
 DIMENSIONS = 50
 
 
 def run() -> list[Row]:
     """Everything, at growing sizes."""
-    return [*decoding(), *exponential(), *neighbours()]
+    return [*decoding(), *exponential(), *tight(), *neighbours()]
 
 
 def _table(words: int) -> Embedding:
@@ -70,7 +72,8 @@ def exponential() -> list[Row]:
     rows = []
     for size in (5_000, 20_000, 34_000):
         table = _table(size)
-        sampler = word_mechanism(table, 4.0, "word-exponential").sampler(1)
+        mechanism = word_mechanism(table, 4.0, "word-exponential")
+        sampler = mechanism.sampler(1)
         frequent = np.random.default_rng(2).zipf(1.3, 2000) % min(size, 1000)
         sampler.draw(frequent)
         rng = np.random.default_rng(3)
@@ -82,18 +85,41 @@ def exponential() -> list[Row]:
                 weights = np.exp(-2.0 * np.linalg.norm(table.vectors - table.vectors[place], axis=1))
                 rng.choice(len(weights), p=weights / weights.sum())
 
-        rows.append(
-            _row(
-                "exponential, kept rows",
-                size,
-                lambda s=sampler, p=frequent: s.draw(p),
-                "naive",
-                naive,
-                2000,
-                20,
-            )  # type: ignore[misc]
-        )
+        def cold(mechanism: WordMechanism = mechanism, places: np.ndarray = frequent) -> None:
+            mechanism.sampler(1).draw(places)
+
+        def kept(sampler: Sampler = sampler, places: np.ndarray = frequent) -> None:
+            sampler.draw(places)
+
+        rows.append(_row("exponential, kept rows", size, kept, "naive", naive, 2000, 20))
+        rows.append(_row("exponential, new rows", size, cold, "naive", naive, 2000, 20))
     return rows
+
+
+def tight() -> list[Row]:
+    """The least ε of the exponential on words, against the slopes of all pairs."""
+    rows, table = [], Embedding.small()
+    for size in (2_500, 5_000, 10_000):
+        vectors = table.first(size).vectors
+
+        def naive(vectors: np.ndarray = vectors) -> None:
+            logs = np.concatenate([np.log(np.exp(-2.0 * part).sum(axis=1)) for part in _lengths(vectors)])
+            for start, part in zip(range(0, len(logs), 250), _lengths(vectors), strict=True):
+                apart = np.abs(logs[start : start + 250, None] - logs[None])
+                np.divide(apart, part, where=part > 0, out=np.zeros_like(part)).max()
+
+        ours = timed(lambda v=vectors: steepest(v, 2.0), repeat=2)  # type: ignore[misc]
+        rows.append(Row("least ε", size, ours, "all pairs", timed(naive, repeat=1)))
+    return rows
+
+
+def _lengths(vectors: np.ndarray) -> Iterator[np.ndarray]:
+    """All distances by differences of squares, some rows at a time."""
+    squares = (vectors**2).sum(axis=1)
+    for start in range(0, len(vectors), 250):
+        part = slice(start, start + 250)
+        found = squares[part, None] + squares[None] - 2 * vectors[part] @ vectors.T
+        yield np.sqrt(np.maximum(found, 0.0))
 
 
 def neighbours() -> list[Row]:

@@ -1,4 +1,4 @@
-"""``python docs/_ext/schema_tables.py``: the tables of docs/json.md, written anew from docs/schemas.
+"""``python docs/_ext/schema_tables.py``: the tables of docs/json.md and docs/proofs.md, from docs/schemas.
 
 What a key means is said once, in the schema; the page shows it.
 """
@@ -11,8 +11,13 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent.parent
-PAGE = HERE / "json.md"
+PAGE, PROOFS = HERE / "json.md", HERE / "proofs.md"
 MARKED = re.compile(r"(<!-- schema: ([\w-]+) -->\n).*?(<!-- end -->)", flags=re.DOTALL)
+A_PROOF = re.compile(r"(<!-- proof: ([^>]+) -->\n).*?(<!-- end -->)", flags=re.DOTALL)
+# Keys of every proof, which the page says once.
+SHARED = ("format", "kind", "about", "options")
+PLAIN = {"number", "probability", "fraction", "label", "pair", "whole", "double", "index", "vector", "matrix"}
+PLAIN |= {"doubles", "double matrix", "indices", "pairs", "arrow", "move"}
 WORDS = {"boolean": "true or false", "integer": "whole number", "string": "text", "array": "list"}
 
 
@@ -20,6 +25,18 @@ def filled(page: str) -> str:
     """The page with every table made from its schema."""
     shown: dict[str, str] = {}
     return MARKED.sub(lambda found: found[1] + _tables(found[2], shown) + found[3], page)
+
+
+def filled_proofs(page: str) -> str:
+    """The page of proofs with the fields of every kind made from the schema."""
+    kinds = json.loads((HERE / "schemas" / "proof.json").read_text(encoding="utf-8"))["$defs"]
+
+    def fields(kind: str) -> str:
+        schema = kinds[re.sub(r"[^a-z]+", "-", kind.lower()).strip("-")]
+        own = {key: item for key, item in schema["properties"].items() if key not in SHARED}
+        return "\n" + "\n".join(_table({**schema, "properties": own})) + "\n"
+
+    return A_PROOF.sub(lambda found: found[1] + fields(found[2]) + found[3], page)
 
 
 def _tables(name: str, shown: dict[str, str]) -> str:
@@ -48,8 +65,8 @@ def _table(schema: dict[str, Any], prefix: str = "") -> list[str]:
 
 def _kind(schema: dict[str, Any]) -> str:
     if "$ref" in schema:
-        name = schema["$ref"].removeprefix("#/$defs/")
-        return name if name in ("number", "probability", "fraction", "label", "pair") else f"`{name}`"
+        name = schema["$ref"].removeprefix("#/$defs/").removesuffix("-part").replace("-", " ")
+        return name if name in PLAIN else f"`{name}`"
     if "anyOf" in schema:
         return " or ".join(_kind(item) for item in schema["anyOf"])
     if "enum" in schema:
@@ -64,3 +81,4 @@ def _kind(schema: dict[str, Any]) -> str:
 
 if __name__ == "__main__":
     PAGE.write_text(filled(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    PROOFS.write_text(filled_proofs(PROOFS.read_text(encoding="utf-8")), encoding="utf-8")

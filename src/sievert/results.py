@@ -108,8 +108,16 @@ if TYPE_CHECKING:
     from sievert.questions.match import Match as Match
     from sievert.questions.vectors import VectorsAnswer as VectorsAnswer
     from sievert.questions.vectors import VectorsAudit as VectorsAudit
+    from sievert.release import Affordable as Affordable
+    from sievert.release import Afforded as Afforded
+    from sievert.release import ChargedPlan as ChargedPlan
+    from sievert.release import ChargedRelease as ChargedRelease
     from sievert.release import DocumentsPreview as DocumentsPreview
     from sievert.release import DocumentsRelease as DocumentsRelease
+    from sievert.release import Fit as Fit
+    from sievert.release import LedgerAccount as LedgerAccount
+    from sievert.release import LedgerGuess as LedgerGuess
+    from sievert.release import PlannedReleases as PlannedReleases
     from sievert.release import Preview as Preview
     from sievert.release import Release as Release
     from sievert.release import VectorsPreview as VectorsPreview
@@ -137,9 +145,12 @@ if TYPE_CHECKING:
     from sievert.vectors import Accountant as Accountant
     from sievert.vectors import BitsChoice as BitsChoice
     from sievert.vectors import DistanceEstimate as DistanceEstimate
+    from sievert.vectors import LaplaceAccountant as LaplaceAccountant
     from sievert.vectors import LossCurve as LossCurve
     from sievert.vectors import LossDistribution as LossDistribution
     from sievert.vectors import Matches as Matches
+    from sievert.vectors import MechanismCandidate as MechanismCandidate
+    from sievert.vectors import MechanismChoice as MechanismChoice
     from sievert.vectors import PaperBounds as PaperBounds
     from sievert.vectors import ReIdentification as ReIdentification
     from sievert.vectors import SoftAccountant as SoftAccountant
@@ -184,15 +195,19 @@ ROOMS = {
     "questions.interval": "IntervalFacts",
     "questions.match": "Match",
     "questions.vectors": "VectorsAnswer VectorsAudit",
-    "release": "DocumentsPreview DocumentsRelease Preview Release VectorsPreview VectorsRelease",
+    "release": (
+        "Affordable Afforded ChargedPlan ChargedRelease DocumentsPreview DocumentsRelease Fit LedgerAccount "
+        "LedgerGuess PlannedReleases Preview Release VectorsPreview VectorsRelease"
+    ),
     "spaces": "Automorphisms PairOrbits ProductSymmetries Symmetries",
     "text": (
         "AttackBench BagLikelihood BagLoss Finding Flow HideReveal Neighbours Obfuscated Profile Promise "
         "TextCalibration WordCapacity WordChannelEstimate"
     ),
     "vectors": (
-        "Accountant BitsChoice CXDP DistanceEstimate LossCurve LossDistribution Matches PXDP PaperBounds "
-        "ReIdentification SoftAccountant UtilityLoss VectorCalibration VectorFrontier VectorPoint XDP"
+        "Accountant BitsChoice CXDP DistanceEstimate LaplaceAccountant LossCurve LossDistribution Matches "
+        "MechanismCandidate MechanismChoice PXDP PaperBounds ReIdentification SoftAccountant UtilityLoss "
+        "VectorCalibration VectorFrontier VectorPoint XDP"
     ),
 }
 HOMES = {name: room for room, names in ROOMS.items() for name in names.split()}

@@ -456,3 +456,30 @@ def test_documents_come_out_in_no_order(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace("scale", 'length = "sample"\nsize = 3\nscale'))
     with pytest.raises(FileError, match="would show by its length"):
         sv.release.run(path, output=tmp_path / "again.csv")
+
+
+def test_an_output_is_never_taken_for_documents(tmp_path: Path) -> None:
+    """A pattern that names the output would read released words as private ones in the next run."""
+    (tmp_path / "v.txt").write_text("sea 0\nlake 1\n")
+    (tmp_path / "in.csv").write_text('who,said\n1,sea\n1.0,"lake"\n')
+    (tmp_path / "budget.toml").write_text("person = 9.0\n")
+    path = tmp_path / "f.toml"
+    text = (
+        'version = 1\n[documents]\ninput = "*.csv"\ncolumn = "said"\nperson = "who"\nembedding = "v.txt"\n'
+        'scale = 1.0\ndocuments_per_person = 2\n[mechanism]\nkind = "word-exponential"\neps = 1.0\n'
+        '[release]\nledger = "budget.toml"\n'
+    )
+    path.write_text(text)
+    with pytest.raises(FileError, match=r"is a file that documents.input \(\*.csv\) names"):
+        sv.release.run(path)
+    assert "documents.input" in sv.release.preview(path).why_not[0]
+    (tmp_path / "out").mkdir()
+    done = sv.release.run(path, output=tmp_path / "out" / "noisy.csv", device="cpu")
+    assert done.documents == 2 and done.eps == 2
+    again = sv.release.preview(path, output=tmp_path / "out" / "noisy.csv")
+    assert not again.possible and "is there already" in again.why_not[0]
+    path.write_text(text.replace("documents_per_person = 2\n", ""))
+    with pytest.raises(DataError, match="the same person has more than 1"):
+        sv.release.run(path, output=tmp_path / "out" / "more.csv")
+    with pytest.raises(FileError, match="device is 'cpu'; it goes with a file with"):
+        sv.release.run("examples/census-count.toml", device="cpu")

@@ -72,7 +72,8 @@ def test_sentences_at_the_ends() -> None:
     assert "false alarms in 1% of the cases they miss 97.3% of the true ones (in 5%: 86.4%" in run(
         "--eps", "1"
     )
-    assert "ρ = 0.2: at most" in run("--rho", "0.1")
+    assert "ρ = 0.2: at most" in run("--rho", "0.1", "--prior", "0.7,0.3")
+    assert "ε = 17.43 at δ = 1e-10" in run("--rho", "2.63", "--delta", "1e-10")
 
 
 def test_backwards_leaves_a_page_and_a_proof(tmp_path: Path) -> None:
@@ -215,7 +216,7 @@ def test_files(tmp_path: Path) -> None:
         ("", "neither"),
         ("[claim]\neps = 1\nrho = 1\n", "exactly one"),
         ("[claim]\ndelta = 0.1\n", "exactly one"),
-        ("[claim]\nrho = 1\ndelta = 0.1\n", "delta goes with eps"),
+        ("[claim]\nrho = 1\ndelta = 1.5\n", "claim.delta"),
         ("[claim]\neps = -1\n", "claim.eps"),
         ("[claim]\neps = 1\ndelta = 1.5\n", "claim.delta"),
         ("[accept]\ndelta = 0.1\n", "delta goes with eps"),

@@ -26,6 +26,8 @@ def test_limits_are_proved(sievert: Sievert, tmp_path: Path) -> None:
     assert "Exact maximum: 1 bit " in done.stdout
     assert "100% of what the policy allows" in done.stdout
     checked = sievert("verify", proof)
+    for words in ("In other words: whatever is released", "By: weak duality", "Checked in", "verify.py"):
+        assert words in checked.stdout
     assert checked.returncode == 0
     assert checked.stdout.startswith("verified")
     content = json.loads(proof.read_text())

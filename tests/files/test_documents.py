@@ -194,3 +194,14 @@ def test_sources_that_are_wrong(tmp_path: Path) -> None:
 def test_other_questions_say_which_have_an_answer() -> None:
     with pytest.raises(FileError, match=r"has \[documents\], about which this question has no answer"):
         load_scenario(EXAMPLE)
+
+
+def test_one_person_however_written(tmp_path: Path) -> None:
+    """As in the tables of other releases: equal numbers and spaces around a name are one person."""
+    owners = ["1", "1.0", '"1 "', '" ann"', '"ann"', "true"]
+    (tmp_path / "t.jsonl").write_text("".join(f'{{"who": {who}, "said": "sea"}}\n' for who in owners))
+    found = [text.person for text in TextSource(tmp_path / "t.jsonl", "said", "who").read()]
+    assert found == ["1", "1", "1", "ann", "ann", "True"]
+    (tmp_path / "t.jsonl").write_text('{"who": "  ", "said": "sea"}\n')
+    with pytest.raises(DataError, match="who is empty"):
+        list(TextSource(tmp_path / "t.jsonl", "said", "who").read())

@@ -73,6 +73,8 @@ EXEMPT = {
     "testing.float_support_attack": "shows an attack; not for use",
     "testing.hull_distance": "research code that a page shows",
     "testing.project": "research code that a page shows",
+    "vectors.foursquare": "needs a package that carries the visits",
+    "vectors.movielens": "needs a package that carries the ratings",
     "text.presidents": "takes nothing; needs the messages of an extra",
     "vectors.Codes": "made by Codes.of, hashes and mechanisms",
     "vectors.HashFamily": "the base of the hashes of a file",

@@ -110,7 +110,8 @@ def test_what_has_no_certificate_says_why() -> None:
         sv.explain(1.0, releases=5000),
         sv.explain(1.0, values=3, releases=5000),
         sv.explain(sigma=1.0),
-        sv.explain(rho=0.1),
+        sv.explain(rho=0.1, prior=[0.7, 0.3]),
+        sv.explain(rho=math.inf),
         sv.explain(math.inf),
     ):
         assert found.certificate is None and found.uncertified

@@ -217,7 +217,7 @@ def test_nothing_and_everything() -> None:
         {"eps": 1, "delta": 1.5},
         {"eps": 1, "delta": -0.1},
         {"eps": 1, "delta": math.nan},
-        {"rho": 1, "delta": 0.1},
+        {"rho": 1, "delta": 1.5},
         {"eps": 1, "values": 0},
         {"eps": 1, "values": 2.5},
         {"eps": 1, "values": ["a", "a"]},

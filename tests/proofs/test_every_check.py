@@ -66,6 +66,32 @@ PACKED = {"type": "packing", "y": [1.0, 1.0, 1.0]}
 BLIND = {"type": "channel", "denominator": 1, "rows": [[1], [1], [1]]}
 NO_DUAL = {"type": "dual", "y": [1.0, 1.0, 1.0], "forward": [], "backward": []}
 
+# One length between two inputs, e^-ε = 1/2: telling the input right is worth 2/3 at most.
+NEAR: Content = {
+    "form": "forest",
+    "size": 2,
+    "pairs": [[0, 1]],
+    "lengths": ["1"],
+    "eps": None,
+    "alpha": "1/2",
+}
+FRONTIER: Content = {
+    "prior": ["1/2", "1/2"],
+    "gain": TRUE,
+    "joints": [[["1/2", "1/2"]]],
+    "wants": [None],
+    "limits": ["1"],
+    "mechanism": TOLD,
+    "prices": ["1/3", "1/3"],
+    "weights": [[["0"], ["0"]]],
+    "multipliers": [],
+    "given": ["1"],
+    "lower": "2/3",
+    "upper": "2/3",
+    "tails": "0",
+    "robust": False,
+}
+
 BASES: dict[str, Callable[[], Content]] = {
     "additive": of(
         "additive capacity",
@@ -98,6 +124,27 @@ BASES: dict[str, Callable[[], Content]] = {
         used=1,
         lower="1/2",
         upper="1/2",
+    ),
+    "divergence": of(
+        "guess under a divergence", values=3, order="2", divergence="1/5", eps="3/5", upper="1/2", rho="1/10"
+    ),
+    "limit order": of(
+        "guess under a divergence",
+        values=2,
+        order="1",
+        divergence="1/5",
+        eps="7/10",
+        upper="7/10",
+        rho="1/5",
+    ),
+    "one order": of(
+        "guess under a divergence",
+        values=2,
+        order="3/2",
+        divergence="1/5",
+        eps="7/10",
+        upper="7/10",
+        rho=None,
     ),
     "codes": of(
         "codes",
@@ -353,6 +400,36 @@ BASES: dict[str, Callable[[], Content]] = {
     "partitions": of("partitions", less_safe=[0, 1, 2], safer=[0, 0, 1], pair=None),
     "pair": of("partitions", less_safe=[0, 0, 1], safer=[0, 1, 1], pair=[0, 1]),
     "block sizes": of("block sizes", less_safe=[[2, 1]], safer=[[1, 2]]),
+    "staircase": of(
+        "staircase noise", eps="1", stair_eps="1/2", width=2, top=1, cells=1, moves=[[4, "1"], [1, "1"]]
+    ),
+    "order of noise": of(
+        "order of noise", first={"alpha": "1/4"}, second={"alpha": "1/2"}, holds=True, weight="2/9"
+    ),
+    "order of two forms": of(
+        "order of noise", first={"eps": "1"}, second={"alpha": "1/4"}, holds=False, weight=None
+    ),
+    "Dalenius": of("Dalenius witness", less_safe=EVEN, safer=TRUE, joint=[["1/2", "0"], ["0", "1/2"]]),
+    "no free lunch": of("no free lunch", channel=TOLD, prior=["1/2", "1/2"]),
+    "inference": of("inference counter-example", channel=TOLD, pair=[0, 1]),
+    "accuracy": of(
+        "accuracy counter-example",
+        space={**NEAR, "form": "uniform", "pairs": []},
+        channel=EVEN,
+        other=TOLD,
+        joint=[["1/2", "0"], ["0", "1/2"]],
+    ),
+    "frontier": of("inference frontier", space=NEAR, **FRONTIER),
+    "frontier of a graph": of(
+        "inference frontier",
+        space={**NEAR, "form": "graph"},
+        **{**FRONTIER, "multipliers": [[0, 0, 1, "1/3"], [0, 1, 0, "1/3"]]},
+    ),
+    "free frontier": of(
+        "inference frontier",
+        space={"form": "free", "size": 2, "pairs": [], "lengths": [], "eps": None, "alpha": None},
+        **{**FRONTIER, "prices": ["1/2", "1/2"], "upper": "1", "lower": "2/3"},
+    ),
     "privacy": of("privacy order holds", less_safe=[["3/4", "1/4"], ["1/4", "3/4"]], safer=EVEN, exact=True),
     "privacy witness": of("privacy order", less_safe=EVEN, safer=TRUE, pair=[0, 1], output=0, exact=True),
     "metric order": of(
@@ -519,6 +596,18 @@ FORGED: list[tuple[str, tuple[Any, ...], Any, str]] = [
     ("guess", ("delta",), "2", "between 0 and 1"),
     ("guess with a prior", ("prior",), ["1/4", "1/2"], "the prior the sum 1"),
     ("guess with a prior", ("cover",), ["1/2"], "prior and cover need one entry"),
+    ("divergence", ("order",), "1/2", "order must be 1 or more"),
+    ("divergence", ("divergence",), "-1/5", "divergence and eps 0 or more"),
+    ("divergence", ("eps",), "-3/5", "divergence and eps 0 or more"),
+    ("divergence", ("rho",), "1/20", "ρ times the order"),
+    ("divergence", ("values",), 1, "whole number"),
+    ("divergence", ("eps",), "1/2", "keeps the divergence"),
+    ("divergence", ("upper",), "47/100", "less than the guess of the response"),
+    ("divergence", ("upper",), "3/2", "or above 1"),
+    ("limit order", ("eps",), "3/5", "keeps the divergence"),
+    ("limit order", ("upper",), "2/3", "less than the guess of the response"),
+    ("one order", ("order",), "1", "order above 1"),
+    ("one order", ("divergence",), "2/5", "keeps the divergence"),
     ("codes", ("bits",), 0, "must be 1 or more"),
     ("codes", ("releases",), 9999, "few enough to check"),
     ("codes", ("distance",), "3/2", "distance must be from 0 to 1"),
@@ -785,6 +874,15 @@ FORGED: list[tuple[str, tuple[Any, ...], Any, str]] = [
 ]
 
 
+def changed(content: Content, path: tuple[Any, ...], value: Any) -> Content:
+    """The content with another value at a place."""
+    place = content
+    for step in path[:-1]:
+        place = place[step]
+    place[path[-1]] = value
+    return content
+
+
 def refusal(content: Content) -> str:
     """Why the proof is refused."""
     try:
@@ -805,12 +903,7 @@ def test_the_proofs_to_be_forged_hold(name: str) -> None:
 def test_each_check_refuses_in_its_own_words(
     name: str, path: tuple[Any, ...], value: Any, words: str
 ) -> None:
-    content = BASES[name]()
-    place = content
-    for step in path[:-1]:
-        place = place[step]
-    place[path[-1]] = value
-    assert words in refusal(content)
+    assert words in refusal(changed(BASES[name](), path, value))
 
 
 @pytest.mark.parametrize("k", range(4))

@@ -17,7 +17,7 @@ from sievert.files import VectorScenario
 from sievert.questions.match import match
 from sievert.questions.vectors import about_vectors, audit_vectors, compare_vectors, promise_of_vectors
 from sievert.release import preview, read_released_codes, run
-from sievert.vectors import accountant, reidentification
+from sievert.vectors import MechanismCandidate, MechanismChoice, accountant, reidentification
 
 RESPONSE = 'kind = "lsh-response"\nxi = 2.0\ndelta = 0.01\ndistance = 0.05'
 HASH = '{ kind = "hyperplane", bits = 20, seed = 7 }'
@@ -153,10 +153,6 @@ def test_the_other_questions(folder: Path) -> None:
     assert list(breach.facts["guesses"]["fresh"].values()) == sorted(
         breach.facts["guesses"]["fresh"].values()
     )
-    assert (
-        about_vectors("design", scenario).facts["bits"]
-        in about_vectors("design", scenario).facts["tried"]["tried"]
-    )
     assert "without bias" in str(about_vectors("estimate", scenario))
     with pytest.raises(FileError, match="inference"):
         about_vectors("infer", scenario)
@@ -168,11 +164,85 @@ def test_the_other_questions(folder: Path) -> None:
         for i, e in enumerate((1.0, 0.5))
     ]
     assert "refinement" in compare_vectors(*pair).facts
+    wide = '{ kind = "hyperplane", bits = 200, seed = 7 }'
+    pair = [
+        written(folder, f'kind = "lsh-response"\neps = {e}', name=f"w{i}", hashed=wide)
+        for i, e in enumerate((1.0, 0.5))
+    ]
+    found = compare_vectors(*pair)
+    assert found.certificate is not None and sv.verify(found.certificate).holds and found.good
     soft = written(folder, 'kind = "soft-sign"\nscale = 0.5\nclip = 2.0', name="soft")
     with pytest.raises(FileError, match="lsh-response only"):
         about_vectors("breach", soft)
     with pytest.raises(FileError, match="debiased"):
         about_vectors("estimate", soft)
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [RESPONSE, 'kind = "soft-sign"\nscale = 0.5\nclip = 2.0', 'kind = "laplace-lsh"\neps = 9.0'],
+)
+def test_a_guess_is_solved_backwards(folder: Path, mechanism: str) -> None:
+    scenario = written(folder, mechanism, hashed='{ kind = "hyperplane", bits = 4, seed = 7 }')
+    found = about_vectors("explain", scenario, guess=0.55)
+    assert 0.5495 < found.facts["guess"] <= 0.55
+    assert found.facts["level"] == pytest.approx(scenario.with_level(found.facts["level"]).mechanism.level)
+    if "response" in mechanism:
+        many = about_vectors("explain", scenario, guess=0.55, releases=2).facts
+        assert many["level"] < found.facts["level"] and 0.5495 < many["guess"] <= 0.55
+    if "laplace" not in mechanism:
+        near = written(folder, mechanism, vectors="distance = 0.0001")
+        with pytest.raises(FileError, match="no level is needed"):
+            about_vectors("explain", near, guess=0.9)
+
+
+def test_designs_are_weighed_by_far_pairs_too(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The best at the promise is proposed only where it tells no more about far pairs, or about people."""
+    from sievert.questions import _vector_design as designs
+
+    def tried(*given: object, clip: float) -> MechanismChoice:
+        rows = [("soft-sign", 8, 0.2, 0.8), ("laplace-lsh", 8, 100.0, 0.7), ("lsh-response", 8, 1.0, 0.6)]
+        return MechanismChoice(tuple(MechanismCandidate(*row) for row in rows), clip)
+
+    monkeypatch.setattr(designs, "choose_mechanism", tried)
+    found = about_vectors("design", written(folder))
+    assert found.facts["mechanism"] == "lsh-response" and "90°" in found.facts["tried"][0]["refused"]
+    assert "floating point" in found.facts["tried"][1]["refused"] and found.certificate is not None
+    limits = "[accept]\nreidentified = 0.99\n"
+    found = about_vectors("design", written(folder, vectors='known = "known.npz"', more=limits))
+    assert found.facts["mechanism"] == "soft-sign" and "lsh-response" in found.unproved
+    assert found.chosen is not None and found.chosen.mechanism.worst() == 24
+    with pytest.raises(FileError, match="nothing keeps"):
+        about_vectors("design", written(folder, more="[accept]\nnats = 0.001\n"))
+    sets = written(folder, hashed='{ kind = "minhash", bits = 8, seed = 7 }')
+    assert about_vectors("design", sets).facts["mechanism"] == "lsh-response"
+    turned = '{ kind = "hyperplane", bits = 8, seed = 7, planes = "orthogonal" }'
+    with pytest.raises(FileError, match="no account to design by"):
+        about_vectors("design", written(folder, 'kind = "lsh-response"\neps = 1.0', hashed=turned))
+
+
+def test_codes_of_many_values(folder: Path) -> None:
+    """MinHash with four values: audited, proved, limited, compared, released and matched."""
+    hashed = '{ kind = "minhash", bits = 6, seed = 7, values = 4 }'
+    scenario = written(folder, vectors='known = "known.npz"', hashed=hashed)
+    found, eps = audit_vectors(scenario), scenario.mechanism.level
+    assert found.xi <= 2.0 and found.exact and found.bounds is None and "4 values" in found.mechanism
+    assert accountant(6, 0.05 * 0.75, eps, values=4).xi(0.01) == found.xi
+    assert found.threat is not None and not found.threat.exact and 1 / 40 < found.threat.value < 1
+    assert sv.verify(promise_of_vectors(scenario)).holds
+    limits = about_vectors("limits", scenario).facts
+    assert limits["own_bits"] == pytest.approx(
+        6 * math.log2(float(sv.capacity(sv.vectors.channel(1, eps, values=4))))
+    )
+    assert compare_vectors(scenario, scenario).certificate is not None
+    done = run(scenario)
+    released = read_released_codes(done.output)
+    assert released.codes.values == 4 and released.codes.coordinates().max() == 3
+    assert match(released.users, released.codes, 3, released.eps, seed=1).distance is None
+    with pytest.raises(FileError, match="design is for bits"):
+        about_vectors("design", scenario)
+    with pytest.raises(SievertError, match="values"):
+        written(folder, hashed='{ kind = "minhash", bits = 6, seed = 7, values = 1 }').check()
 
 
 def test_limits_are_kept(folder: Path) -> None:
@@ -228,7 +298,7 @@ def test_pages_proofs_and_designed_files(folder: Path) -> None:
     answer = run(app, ["compare", file, file, "--proof", proof, "--force"])
     assert answer.exit_code == 0 and run(app, ["verify", proof, file, file]).exit_code == 0
     for refused in (
-        ["explain", file, "--guess", "0.6"],
+        ["explain", file, "--guess", "0.5"],
         ["estimate", file, "--column", "x"],
         ["infer", file],
     ):

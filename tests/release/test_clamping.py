@@ -76,7 +76,7 @@ def test_unclamped_counts_go_below_zero_and_their_total_is_right_on_average(tmp_
     for kind in ("geometric", "truncated-geometric"):
         plan = make_plan(load_scenario(write(tmp_path, "histogram", kind)))
         empty = np.array([4, *[0] * 10])
-        tables = [noisy_table(plan, empty, plan.sampler(SeededBits(i))) for i in range(500)]
+        tables = [noisy_table(plan, [empty], plan.sampler(SeededBits(i))) for i in range(500)]
         sums = [sum(row["value"] for row in table.rows) for table in tables]
         totals[kind] = float(np.mean(sums)) - 4
         if kind == "geometric":

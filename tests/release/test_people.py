@@ -7,7 +7,7 @@ import pytest
 
 import sievert as sv
 from sievert.errors import DataError, SievertError
-from sievert.release._central import person_key
+from sievert.tables import person_key
 
 COUNT = """
 version = 1

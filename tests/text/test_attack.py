@@ -1,13 +1,24 @@
 """The attack bench: it finds authors without noise, and not above chance with much."""
 
+import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy.stats import binom
 
 from sievert.errors import TextError
-from sievert.text import Bag, Corpus, Embedding, attack, bag_probability, read_corpus, word_channel
+from sievert.text import (
+    Bag,
+    Corpus,
+    Embedding,
+    attack,
+    bag_probability,
+    bottleneck,
+    read_corpus,
+    word_channel,
+)
 from sievert.text._attackers import by_channel, by_ngrams, grams
 from sievert.text._mechanisms import word_mechanism
 from sievert.text._word_channels import intervals
@@ -90,3 +101,16 @@ def test_what_is_refused(corpus: Corpus) -> None:
         attack(Corpus({"ann": "zzqq", "bob": "sea"}, {"ann": "sea", "bob": "sea"}), SMALL, 1.0)
     with pytest.raises(TextError, match="authors have more than 1 document"):
         read_corpus([("ann", "sea"), ("bob", "lake")])
+
+
+def test_the_bench_promises_nothing_across_public_clusters() -> None:
+    """ε·N·E is no promise where clusters are published, nor where words are drawn from documents first."""
+    table = Embedding(["aa", "bb", "cc", "dd"], [[0.0], [1.0], [50.0], [51.0]])
+    pairs = [(who, text) for who, text in (("ann", "aa bb"), ("bob", "cc dd")) for _ in range(2)]
+    corpus = read_corpus(pairs)
+    given: dict[str, Any] = {"draws": 1, "linear": False, "rng": 1}
+    clusters = attack(corpus, table, 1.0, "word-clusters", clusters=2, **given)
+    assert math.isinf(clusters.nats[1.0])
+    drawn = attack(corpus, table, 1.0, "word-exponential", length="sample", size=3, **given)
+    assert drawn.nats[1.0] == pytest.approx(3 * bottleneck(["aa", "bb"], ["cc", "dd"], table))
+    assert attack(corpus, table, 1.0, "word-exponential", **given).nats[1.0] == pytest.approx(100)

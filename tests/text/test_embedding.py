@@ -122,11 +122,27 @@ def test_binary_and_archive(tmp_path: Path) -> None:
         assert (found.vectors == PLANE.vectors).all()
 
 
+def test_words_with_spaces(tmp_path: Path) -> None:
+    """GloVe 840B has them; released words are separated by spaces, so they become one word."""
+    for name, header in (("g.txt", ""), ("g.vec", "4 2\n")):
+        lines = ["sea 0 1", ". . . 2 3", "at name@domain.com 4 5", "7 6 7"]
+        (tmp_path / name).write_text(header + "\n".join(lines) + "\n", encoding="utf-8")
+        found = Embedding.load(tmp_path / name)
+        assert found.words == ("sea", "._._.", "at_name@domain.com", "7")
+        assert found.vectors.ravel().tolist() == list(range(8))
+    first = tmp_path / "first.txt"
+    first.write_text("at name@domain.com 4 5\nsea 0 1\n", encoding="utf-8")
+    assert Embedding.load(first).words == ("at_name@domain.com", "sea")
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
         ("t.txt", b"sea 0 0\nlake 0\n", "line 2: 1 numbers where 2 are expected"),
-        ("t.txt", b"sea 0 x\n", "line 1: '0 x' are not numbers"),
+        ("t.txt", b"sea 0 x\n", "line 1: 'sea 0 x' does not end in numbers"),
+        ("t.txt", b"sea 0 0\nlake x 1 0\nlake 1 0 0\n", "line 3: 3 numbers where 2 are expected"),
+        ("t.vec", b"1 2\nsea 0\n", "line 2: 1 numbers where 2 are expected"),
+        ("t.vec", b"1 2\nsea 0 y\n", "line 2: '0 y' are not numbers"),
         ("t.txt", b"sea 0 0\n\xff\xfe 0 0\n", "line 2: byte 0 is not UTF-8"),
         ("t.txt", b"", "holds no vectors"),
         ("t.bin", b"not a header\n", "word2vec's header"),

@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
@@ -19,6 +20,35 @@ def test_hidden_not_revealed() -> None:
     uniform = [Fraction(1, 4)] * 4
     assert sv.text.hiding_level(told, uniform, [["a", "c"], ["b", "d"]]) == 0
     assert sv.text.revealing_level(told, uniform, [["a", "b"], ["c", "d"]]) == 1 > 0
+
+
+def guessed(matrix: np.ndarray, prior: np.ndarray, classes: list[list[int]]) -> float:
+    """Best chance to name the class of a secret, by trying every strategy from output to class."""
+    best = 0.0
+    for strategy in product(range(len(classes)), repeat=matrix.shape[1]):
+        best = max(best, sum(prior[x] * matrix[x, y] for y, c in enumerate(strategy) for x in classes[c]))
+    return float(best)
+
+
+@pytest.mark.parametrize("kind", ["word-laplace", "word-exponential"])
+def test_levels_of_small_vocabularies_by_trying_every_strategy(kind: str) -> None:
+    """Defs 9.5.1, 9.5.2; and the corrected Thm 9.13 on every prior that is even on authors."""
+    rng = np.random.default_rng(913)
+    for _ in range(6):
+        points = rng.standard_normal((5, 2)) * 2
+        channel = sv.text.word_channel(points, float(rng.uniform(0.3, 4)), kind)
+        prior = rng.dirichlet(np.ones(5))
+        members = rng.permutation(5).tolist()
+        authors, topics = [members[:2], members[2:4], members[4:]], [members[:4], members[4:]]
+        for level, classes in ((sv.text.hiding_level, authors), (sv.text.revealing_level, topics)):
+            before = max(sum(prior[x] for x in part) for part in classes)
+            after = guessed(channel.matrix, prior, classes)
+            assert float(level(channel, prior, classes)) == pytest.approx(after / before - 1, abs=1e-12)
+        even = prior.copy()
+        for part in authors:
+            even[part] /= 3 * even[part].sum()
+        found = sv.text.hide_and_reveal(channel, even, authors, topics)
+        assert found.bounded and not found.violated and found.revealing <= found.hiding + 1e-12
 
 
 @pytest.mark.parametrize("factor", [0.25, 8.0])

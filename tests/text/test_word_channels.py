@@ -12,8 +12,9 @@ from scipy.stats import chisquare
 import sievert as sv
 from sievert.errors import MechanismError, TextError, TooLargeError
 from sievert.sampling import WideExponentialRows, exponential_rows
-from sievert.text import Embedding, capacity_bound, estimate_word_channel, marginal_tail, word_channel
-from sievert.text._mechanisms import ExponentialWords, RoughDistances, word_mechanism
+from sievert.text import Embedding, _tight, capacity_bound, estimate_word_channel, marginal_tail, word_channel
+from sievert.text._embedding import RoughDistances
+from sievert.text._mechanisms import ExponentialWords, word_mechanism
 
 SMALL = Embedding.small()
 places = st.lists(st.tuples(*[st.integers(-30, 30)] * 2), min_size=1, max_size=7)
@@ -231,6 +232,52 @@ def test_clusters_are_never_left() -> None:
     assert found == pytest.approx(np.array(expected), rel=1e-14)
 
 
-def test_the_tight_eps_of_words_that_nearly_coincide_is_never_more_than_eps() -> None:
-    table = Embedding(["a", "b", "c"], [[0.0], [5e-324], [3.0]])
-    assert word_mechanism(table, 1.0, "word-exponential").tight() <= 1.0
+def brute_slope(points: np.ndarray, rate: float) -> float:
+    """The largest |ln Z - ln Z'|/d, in balls of 300 bits."""
+    from flint import arb, ctx
+
+    before, ctx.prec = ctx.prec, 300
+    try:
+        exact = [[arb(float(entry)) for entry in row] for row in points]
+        lengths = [
+            [sum((a - b) ** 2 for a, b in zip(u, v, strict=True)).sqrt() for v in exact] for u in exact
+        ]
+        logs = [sum((-arb(rate) * d).exp() for d in row).log() for row in lengths]
+        size = range(len(exact))
+        return max(
+            (
+                float((abs(logs[i] - logs[j]) / lengths[i][j]).mid())
+                for i in size
+                for j in size
+                if lengths[i][j] > 0
+            ),
+            default=0.0,
+        )
+    finally:
+        ctx.prec = before
+
+
+@pytest.mark.parametrize("apart", [None, 1e-7, 1e-14, 5e-324])
+def test_the_tight_eps_is_never_said_too_low(apart: float | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Against balls of 300 bits, with words that (nearly) coincide, over several blocks."""
+    monkeypatch.setattr(_tight, "BLOCK", 4)
+    rng = np.random.default_rng(5)
+    for eps in (0.2, 3.0, 40.0):
+        points = rng.standard_normal((13, 2))
+        if apart is not None:
+            points[4], points[9] = points[3] * 0, points[3] * 0
+            points[9, 0], points[11] = apart, points[7]
+        found = word_mechanism(
+            Embedding([f"w{i}" for i in range(13)], points), eps, "word-exponential"
+        ).tight()
+        true = eps / 2 + brute_slope(points, eps / 2)
+        assert found is not None and true <= found <= eps
+        assert found == pytest.approx(true, rel=1e-9)
+
+
+def test_pairs_that_nearly_coincide_are_not_all_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then ε itself, which always holds, is the answer."""
+    monkeypatch.setattr(_tight, "MOST_CLOSE", 1)
+    points = np.concatenate([np.arange(6.0), np.arange(6.0) + 1e-13])[:, None]
+    found = word_mechanism(Embedding([f"w{i}" for i in range(12)], points), 2.0, "word-exponential").tight()
+    assert found == 2.0

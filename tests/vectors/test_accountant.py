@@ -431,3 +431,20 @@ def test_curves_and_peers(oracle: object) -> None:
 def test_bad_input(call: object, words: str) -> None:
     with pytest.raises(VectorError, match=words):
         call()  # type: ignore[operator]
+
+
+@given(
+    st.integers(1, 30),
+    st.floats(0, 1),
+    st.floats(0.01, 20),
+    st.floats(1e-9, 0.9),
+    st.integers(2, 9),
+    st.sampled_from(["fresh", "same"]),
+)
+@settings(max_examples=60)
+def test_the_least_xi_keeps_its_delta(
+    bits: int, distance: float, eps: float, delta: float, values: int, hashing: str
+) -> None:
+    """In floats too, however ξ and δ are rounded."""
+    account = accountant(bits, distance, eps, values=values).compose(2, hashing)
+    assert account.delta(account.xi(delta)) <= delta

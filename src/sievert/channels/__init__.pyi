@@ -21,6 +21,8 @@ from ._hyper import proportional_groups as proportional_groups
 from ._hyper import reduction as reduction
 from ._kinds import StatedPrior as StatedPrior
 from ._lattice import lattice_sums as lattice_sums
+from ._law_data import law_from_data as law_from_data
+from ._law_data import law_to_data as law_to_data
 from ._laws import GeometricLaw as GeometricLaw
 from ._laws import NoiseLaw as NoiseLaw
 from ._laws import Privacy as Privacy

@@ -16,7 +16,7 @@ from scipy.special import gammaln
 from sievert.errors import ChannelError, TooLargeError
 from sievert.numerics import brief, exact_matmul, log_matmul, readable, require_size, taken, whole
 from sievert.policies import Policy, Query
-from sievert.spaces import align, iterable, label
+from sievert.spaces import CheckedLabels, align, iterable, label
 
 if TYPE_CHECKING:
     from sievert.channels._channel import Channel
@@ -122,20 +122,21 @@ def repeated(channel: Channel, times: int) -> Channel:
     if channel.form == "exact":
         require_size(size * count, LARGEST_EXACT_TYPES, f"the exact outcomes of {count} repetitions", way)
     types = _types(m, count, size)
+    outputs = CheckedLabels(map(tuple, types.tolist()))
     data = _data(channel, channel.form)
     if channel.form == "exact":
         joined: NDArray[Any] = np.array(
             [[_multinomial(kind) * _power(row, kind) for kind in types.tolist()] for row in data.tolist()],
             dtype=object,
         )
-        return channel.trusted(joined, "exact", channel.inputs, types.tolist())
+        return channel.trusted(joined, "exact", channel.inputs, outputs)
     # 0·log 0 = 0: an output that never occurs may have a zero probability.
     logs = channel.log_matrix
     possible = np.where(np.isneginf(logs), 0.0, logs) @ types.T
     impossible = np.isneginf(logs).astype(np.float64) @ types.T > 0
     weights = gammaln(count + 1) - gammaln(types + 1).sum(axis=1)
     joined = np.where(impossible, -np.inf, possible + weights)
-    return channel.trusted(joined, "log", channel.inputs, types.tolist())
+    return channel.trusted(joined, "log", channel.inputs, outputs)
 
 
 def _number_of_types(outputs: int, times: int) -> int:

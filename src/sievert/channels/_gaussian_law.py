@@ -8,6 +8,7 @@ fall slowly they are an integral with the corrections of Euler and Maclaurin.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -28,6 +29,11 @@ TERMS = np.arange(1.0, 7.0)
 FAST_TERMS = np.arange(80.0)
 # A tail falls fast where σ is below the first, or neighbours differ by more than e^(the second) in ratio.
 NARROW, FAST = 8.0, 0.5
+# σ² from which a sum of discrete Gaussians is one, up to rounding: e^-4π² is below 2^-53.
+SMOOTH = 4.0
+# ln of what is left out of a sum; how many terms one has; deviations that they cover; a difference of
+# logarithms above which two tails are subtracted term by term; and blocks of a sum over one of two cells.
+FARTHEST, LONGEST_SUM, SPREAD, CLOSE, MOST_BLOCKS = 45.0, 1_000_000, 10, -1e-4, 20_000
 # Digits of a σ that is a root, beyond those of a float.
 DIGITS = 10**30
 BERNOULLI = [Fraction(n, d) for n, d in ((1, 6), (-1, 30), (1, 42), (-1, 30), (5, 66), (-691, 2730), (7, 6))]
@@ -123,6 +129,48 @@ class GaussianLaw(NoiseLaw):
     def rho_of(self, steps: int) -> Fraction:
         """Exactly d²/2σ² (Canonne, Kamath and Steinke, Thm 4)."""
         return Fraction(steps * steps) / (2 * self.variance)
+
+    def delta_of(self, moves: Sequence[int], eps: float) -> float | None:
+        """δ(ε) of a table whose cells move by so many steps each; None for more than two that move apart.
+
+        The loss is (2⟨Δ, z⟩ + |Δ|²)/2σ² and more than ε for large ⟨Δ, z⟩. Cells that move alike are one cell
+        with the noise of their sum. Of two that do not, one is summed over, and the other keeps what is left
+        of ε; a wide one by blocks, each at its largest loss, which only raises δ. Else within rounding, about
+        10^-12 of δ.
+        """
+        sizes = sorted((abs(steps) for steps in moves if steps), reverse=True)
+        if not sizes:
+            return 0.0
+        if sizes[0] == sizes[-1] and (len(sizes) == 1 or self.squared >= SMOOTH):
+            together = self if len(sizes) == 1 else GaussianLaw.of_variance(len(sizes) * self.variance)
+            return float(together._moved(len(sizes) * sizes[0], np.array([float(eps)]))[0])
+        if len(sizes) > 2:
+            return None
+        reach = math.ceil(math.sqrt(2 * FARTHEST * self.squared)) + 1
+        width = 1 + 2 * reach // MOST_BLOCKS
+        other = np.arange(-float(reach), reach + 1, width)
+        left = eps - sizes[1] * (2 * (other + width - 1) + sizes[1]) / (2 * self.squared)
+        if width == 1:
+            chances = np.exp(self.log_pmf(other))
+        else:
+            chances = np.exp(self.log_upper(other)) - np.exp(self.log_upper(other + width))
+        return float(chances @ self._moved(sizes[0], left))
+
+    def _moved(self, steps: int, eps: FloatArray) -> FloatArray:
+        """P(Z > εσ²/d - d/2) - e^ε·P(Z > εσ²/d + d/2), with its digits where the two are close."""
+        first = np.floor(eps * (self.squared / steps) - steps / 2) + 1
+        here, there = self.log_upper(first), self.log_upper(first + steps)
+        with np.errstate(over="ignore"):
+            found = np.exp(here) * -np.expm1(np.minimum(eps + there - here, 0.0))
+        close = np.flatnonzero(eps + there - here > CLOSE)
+        for i in close.tolist() if math.sqrt(self.squared) <= LONGEST_SUM / SPREAD else []:
+            # Term by term Σ p(z)·(1 - e^(ε - loss)) up to where nothing is left.
+            start = float(first[i])
+            count = math.sqrt(start * start + 2 * FARTHEST * self.squared) - start
+            at = start + np.arange(min(max(count, 2.0), LONGEST_SUM))
+            loss = steps * (2 * at + steps) / (2 * self.squared)
+            found[i] = float(np.exp(self.log_pmf(at)) @ -np.expm1(eps[i] - loss))
+        return np.asarray(found)
 
     def simulated(self, generator: np.random.Generator, count: int) -> FloatArray:
         """By rejection from geometric noise of scale t: accepted with e^(-(|y| - σ²/t)²/2σ²)."""

@@ -14,6 +14,7 @@ from sievert.cli.design import design
 from sievert.cli.estimate import estimate
 from sievert.cli.explain import explain
 from sievert.cli.infer import infer
+from sievert.cli.ledger import ledger
 from sievert.cli.limits import limits
 from sievert.cli.match import match
 from sievert.cli.release import release
@@ -37,6 +38,7 @@ app.command()(design)
 app.command()(estimate)
 app.command()(explain)
 app.command()(infer)
+app.command()(ledger)
 app.command()(limits)
 app.command()(match)
 app.command()(release)

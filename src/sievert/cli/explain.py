@@ -66,6 +66,17 @@ def explain(
     solve: Annotated[
         str | None, typer.Option(help="With --guess: what to look for (eps; releases if a claim is given).")
     ] = None,
+    accuracy: Annotated[
+        float | None,
+        real_option("Backwards: how far off a released number may be; says which noise that takes."),
+    ] = None,
+    confidence: Annotated[
+        float | None, real_option("With --accuracy: with at least this probability (0.95).")
+    ] = None,
+    cells: Annotated[int | None, whole_option("With --accuracy: cells of the table (1: a count).")] = None,
+    of: Annotated[
+        str | None, typer.Option(help="With --accuracy: each cell, all together, or the total (cell).")
+    ] = None,
     within: Annotated[
         float | None,
         real_option("Metric privacy: the value is known to within this distance."),
@@ -109,6 +120,15 @@ def explain(
         raise MechanismError(
             "--values and --prior go without a file; the file's policy and [adversary] say both"
         )
+    if accuracy is not None:
+        if claim or guess is not None or solve is not None or belief is not None or within is not None:
+            raise MechanismError(
+                "--accuracy looks for the claim itself; leave out --eps, --rho, --sigma, --guess and --prior"
+            )
+        _accurate(scenario, accuracy, confidence, cells, of, releases, asked, as_json)
+        return
+    if (confidence, cells, of) != (None, None, None):
+        raise MechanismError("--confidence, --cells and --of go with --accuracy")
     if guess is not None:
         if within is not None or centre is not None:
             raise MechanismError("--within and --centre go without --guess")
@@ -179,6 +199,32 @@ def _present(
         good=found.passed,
         data={"passed": found.passed} if answer is None else None,
     )
+
+
+def _accurate(
+    scenario: Scenario | None,
+    within: float,
+    confidence: float | None,
+    cells: int | None,
+    of: str | None,
+    releases: int | None,
+    asked: Asked,
+    as_json: bool,
+) -> None:
+    from sievert.errors import MechanismError
+    from sievert.mechanisms import Accuracy
+    from sievert.numerics import brief, choice, positive
+    from sievert.questions import accurate_report
+
+    share = 0.95 if confidence is None else confidence
+    if not 0 < share < 1:
+        raise MechanismError(f"--confidence is {brief(confidence)}; give a number between 0 and 1")
+    if scenario is not None and cells is not None:
+        raise MechanismError("--cells goes without a file; the file's query says how many there are")
+    which: Any = choice("--of", "cell" if of is None else of, ("cell", "all", "total"), MechanismError)
+    wanted = Accuracy(within=positive("--accuracy", within, MechanismError), confidence=share, of=which)
+    found = accurate_report(wanted, 1 if cells is None else cells, scenario, releases)
+    _present(found, scenario, {"releases": releases}, asked, as_json)
 
 
 def _backwards(

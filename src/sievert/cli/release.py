@@ -32,6 +32,10 @@ def release(
     preview: Annotated[
         bool, typer.Option("--preview", help="Say what it would do; read no data and spend nothing.")
     ] = False,
+    plan: Annotated[
+        int | None,
+        whole_option("Charge so many releases now; each later one takes a slot. Read no data."),
+    ] = None,
     output: Annotated[Path | None, typer.Option(help="Write the released table here.")] = None,
     name: Annotated[str | None, typer.Option("--id", help="Name of this release in the ledger.")] = None,
     proof: Annotated[
@@ -71,6 +75,9 @@ def release(
     from sievert.release import run
     from sievert.report.release import lines, page
 
+    if plan is not None:
+        _plan(file, plan, name, wait, anchor, despite_accept, as_json)
+        return
     try:
         if others.release(
             file,
@@ -159,6 +166,22 @@ def release(
         title=scenario.title,
         good=done.secure,
     )
+
+
+def _plan(
+    file: Path, count: int, name: str | None, wait: float, anchor: str | None, despite: bool, as_json: bool
+) -> None:
+    """Charge a plan; refused like a release."""
+    from sievert.errors import BudgetError, NotAcceptedError
+    from sievert.release import plan
+    from sievert.report.release import lines
+
+    try:
+        found = plan(file, count, id=name, wait=wait, anchor=anchor, despite_accept=despite)
+    except (BudgetError, NotAcceptedError) as problem:
+        complain(str(problem))
+        raise typer.Exit(1) from None
+    present(found, lines, Asked([], False), json=as_json)
 
 
 def _save_proof(scenario: Scenario, path: Path, asked: Asked) -> None:

@@ -31,6 +31,7 @@ from ._surveys import survey_design as survey_design
 from ._table_results import TableDesign as TableDesign
 from ._table_results import TableOption as TableOption
 from ._tables import Setting as Setting
+from ._tables import at_equal_guess as at_equal_guess
 from ._tables import noise_for as noise_for
 from ._tables import table_design as table_design
 from ._universal import is_universally_optimal as is_universally_optimal

@@ -2,27 +2,55 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.linalg.blas import dsymv
 from scipy.linalg.lapack import dpotrf, dpotri
 
-from sievert.arrays import IndexArray
+from sievert.arrays import FloatArray, IndexArray
 from sievert.errors import TooLargeError
 from sievert.numerics import Device
+
+T = TypeVar("T")
 
 __all__ = ["Breakdown", "Columns", "columns_on"]
 # Blocks of this size are inverted as they are, larger ones by halves.
 SMALL_BLOCK = 64
-# Entries of a block of maxima on an accelerator.
-BLOCK = 2**26
+# Fewer columns than this are not worth a thread.
+FEWEST_COLUMNS = 100
+# Violated constraints of an entry that are told.
+MOST_VIOLATED = 6
 
 
 class Breakdown(Exception):
     """A matrix that rounding has left without a factor."""
+
+
+class _Threads:
+    """Threads that share columns, one for each processor where threadpoolctl can keep BLAS from its own."""
+
+    def __init__(self) -> None:
+        try:
+            from threadpoolctl import ThreadpoolController
+        except ImportError:
+            self._count = 1
+        else:
+            self._count, self._libraries = os.cpu_count() or 1, ThreadpoolController()
+
+    def map(self, work: Callable[[range], T], columns: int) -> list[T]:
+        """What the work gives for parts of the columns."""
+        if self._count == 1 or columns < FEWEST_COLUMNS:
+            return [work(range(columns))]
+        bounds = [columns * k // self._count for k in range(self._count + 1)]
+        with self._libraries.limit(limits=1, user_api="blas"), ThreadPoolExecutor(self._count) as pool:
+            return list(pool.map(work, map(range, bounds, bounds[1:])))
 
 
 class Columns:
@@ -31,6 +59,7 @@ class Columns:
     def __init__(self, count: int, size: int, there: Device) -> None:
         self.count, self.size, self._there = count, size, there
         self.xp: ModuleType = np
+        self._threads = _Threads()
         self.inverses: Any = None
 
     def put(self, array: Any) -> Any:
@@ -49,18 +78,7 @@ class Columns:
         """Invert all, given their diagonals [column, point] and the entries that were placed."""
         if self.inverses is None:
             self.inverses = np.empty((self.count, self.size, self.size))
-        self._sum = np.zeros((self.size, self.size))
-        for w, block in enumerate(self.inverses):
-            part = slice(self._starts[w], self._starts[w + 1])
-            block.fill(0.0)
-            block.ravel()[self._place[part]] = aside[part]
-            block.ravel()[:: self.size + 1] = diagonal[w]
-            # The upper triangle of the rows is the lower one of LAPACK's columns.
-            failed = dpotrf(block.T, lower=1, overwrite_a=1, clean=0)[1]
-            if failed:
-                raise Breakdown
-            dpotri(block.T, lower=1, overwrite_c=1)
-            self._sum += block
+        self._sum = sum(self._threads.map(partial(self._invert_some, diagonal, aside), self.count))
         self._sum = np.triu(self._sum)
         self._sum += np.triu(self._sum, 1).T
         try:
@@ -68,11 +86,31 @@ class Columns:
         except LinAlgError:
             raise Breakdown from None
 
+    def _invert_some(self, diagonal: FloatArray, aside: FloatArray, columns: range) -> FloatArray:
+        """Invert some of the columns; the sum of their inverses, in the upper triangle."""
+        found = np.zeros((self.size, self.size))
+        for w in columns:
+            block = self.inverses[w]
+            part = slice(self._starts[w], self._starts[w + 1])
+            block.fill(0.0)
+            block.ravel()[self._place[part]] = aside[part]
+            block.ravel()[:: self.size + 1] = diagonal[w]
+            # The upper triangle of the rows is the lower one of LAPACK's columns.
+            if dpotrf(block.T, lower=1, overwrite_a=1, clean=0)[1]:
+                raise Breakdown
+            dpotri(block.T, lower=1, overwrite_c=1)
+            found += block
+        return found
+
     def product(self, right: Any) -> Any:
         """Every inverse times its row."""
         found = np.empty_like(right)
-        for w, block in enumerate(self.inverses):
-            found[w] = dsymv(1.0, block.T, right[w], lower=1)
+
+        def some(columns: range) -> None:
+            for w in columns:
+                found[w] = dsymv(1.0, self.inverses[w].T, right[w], lower=1)
+
+        self._threads.map(some, self.count)
         return found
 
     def prices(self, wanted: Any) -> Any:
@@ -80,12 +118,16 @@ class Columns:
         first = cho_solve(self._factor, wanted, check_finite=False)
         return first + cho_solve(self._factor, wanted - self._sum @ first, check_finite=False)
 
-    def majorant(self, decay: Any, m: Any) -> Any:
-        """max_z decay[x,z]·m[w,z] for every column w and point x."""
-        found = np.empty_like(m)
-        for x in range(self.size):
-            found[:, x] = (m * decay[x]).max(axis=1)
-        return found
+    def violated(self, decay: Any, m: Any, least: float) -> tuple[IndexArray, IndexArray, IndexArray]:
+        """Column w, x and z of the most violated m[w,x] ≥ decay[x,z]·m[w,z], where by more than `least`."""
+        found = []
+        most = min(MOST_VIOLATED, self.size)
+        for w, column in enumerate(m):
+            excess = decay * column - column[:, None]
+            top = np.argpartition(excess, -most, axis=1)[:, -most:]
+            x, k = np.nonzero(np.take_along_axis(excess, top, 1) > least)
+            found.append((np.full(len(x), w), x, top[x, k]))
+        return _joined(found)
 
 
 class _TorchColumns(Columns):
@@ -129,13 +171,21 @@ class _TorchColumns(Columns):
         first = solved(wanted)
         return first + solved(wanted - self._sum @ first)
 
-    def majorant(self, decay: Any, m: Any) -> Any:
-        found = self.xp.empty_like(m)
-        step = max(1, BLOCK // m.numel())
-        for start in range(0, self.size, step):
-            part = slice(start, start + step)
-            found[:, part] = self.xp.amax(m[:, None, :] * decay[None, part], 2)
-        return found
+    def violated(self, decay: Any, m: Any, least: float) -> tuple[IndexArray, IndexArray, IndexArray]:
+        step = self._there.rows(self.size**2, 1)
+        found = []
+        for start in range(0, self.count, step):
+            part = m[start : start + step]
+            excess = decay[None] * part[:, None, :] - part[:, :, None]
+            value, top = excess.topk(min(MOST_VIOLATED, self.size), dim=2)
+            w, x, k = self.xp.nonzero(value > least, as_tuple=True)
+            found.append((self.get(w) + start, self.get(x), self.get(top[w, x, k])))
+        return _joined(found)
+
+
+def _joined(parts: list[tuple[Any, Any, Any]]) -> tuple[IndexArray, IndexArray, IndexArray]:
+    w, x, z = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return w, x, z
 
 
 def _invert_in_place(torch: Any, matrices: Any) -> None:

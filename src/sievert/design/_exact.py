@@ -18,7 +18,7 @@ from scipy.sparse import coo_array
 from sievert.arrays import FloatArray, ObjectArray
 from sievert.design._line import line_form
 from sievert.design._problem import Piece, Problem, inward
-from sievert.numerics import fractions_of
+from sievert.numerics import device, fractions_of
 from sievert.programs import ExactProgram, LinearProgram, exact_vertex, solve
 from sievert.proofs import SCALE, Decay, ExactDesignProof, costs
 from sievert.spaces import Metric
@@ -227,11 +227,13 @@ def majorant(piece: Piece, channel: FloatArray) -> FloatArray:
         return _line_majorant(piece, channel)
     if piece.shape == "tree":
         return _swept(piece, channel, np.exp(-piece.exponents), rounding=False)
-    factor = np.exp(-piece.distances)
-    result = np.empty_like(channel)
-    for x in range(piece.size):
-        result[x] = (factor[x][:, None] * channel).max(axis=0)
-    return result
+    return _largest(np.exp(-piece.distances), channel)
+
+
+def _largest(factors: FloatArray, table: FloatArray) -> FloatArray:
+    there = device()
+    found: FloatArray = there.get(there.largest(there.put(factors), there.put(table)))
+    return found
 
 
 def _line_majorant(piece: Piece, channel: FloatArray) -> FloatArray:
@@ -284,6 +286,8 @@ def _charge(factor: FloatArray | np.float64, values: FloatArray) -> FloatArray:
 def _allowed(piece: Piece, table: FloatArray, factors: FloatArray) -> bool:
     if piece.is_uniform:
         return bool((_charge(factors[0], table.max(axis=0)) <= table.min(axis=0)).all())
+    if _is_complete(piece):
+        return bool((_needed(piece, table, factors) <= table).all())
     step = max(1, BLOCK_ENTRIES // table.shape[1])
     for start in range(0, len(piece.pairs), step):
         first, second = piece.pairs[start : start + step].T
@@ -295,8 +299,23 @@ def _allowed(piece: Piece, table: FloatArray, factors: FloatArray) -> bool:
     return True
 
 
+def _is_complete(piece: Piece) -> bool:
+    return len(piece.pairs) == piece.size * (piece.size - 1) // 2
+
+
+def _needed(piece: Piece, table: FloatArray, factors: FloatArray) -> FloatArray:
+    """What all others charge each entry, every pair being an edge: charges grow with their products."""
+    dense = np.zeros((piece.size, piece.size))
+    dense[piece.pairs[:, 0], piece.pairs[:, 1]] = dense[piece.pairs[:, 1], piece.pairs[:, 0]] = factors
+    top = _largest(dense, table)
+    # A product of positive numbers may underflow; the charge does not.
+    return np.where(table.max(axis=0) > 0, np.maximum(_charge(np.float64(1.0), top), 1.0), 0.0)
+
+
 def _stepped(piece: Piece, table: FloatArray, factors: FloatArray) -> FloatArray:
     """Every edge once, in both directions, from the values before."""
+    if _is_complete(piece):
+        return np.maximum(table, _needed(piece, table, factors))
     left = np.concatenate([piece.pairs[:, 0], piece.pairs[:, 1]])
     right = np.concatenate([piece.pairs[:, 1], piece.pairs[:, 0]])
     order = np.argsort(left, kind="stable")

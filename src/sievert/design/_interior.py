@@ -25,8 +25,6 @@ __all__ = ["interior_point"]
 
 # A pair is left out at first where a way over a nearer one is longer by less than this.
 DETOUR = 1.05
-# Violated constraints that join an entry of a column in a round.
-ADDED = 6
 # Share of the way to the boundary, correctors of a step, steps of a round, rounds.
 BOUNDARY, CORRECTORS, MOST_STEPS, MOST_ROUNDS = 0.92, 4, 150, 20
 # A round is solved to this share of what it aims at: the rest is for the repair.
@@ -108,6 +106,7 @@ class _Search:
         self.edge = np.full((size, size), -1, dtype=np.int32)
         first, second = piece.pairs[piece.needed].T
         self.edge[first, second] = self.edge[second, first] = piece.needed
+        self.needed = there.put(np.where(self.edge >= 0, np.exp(-piece.distances), 0.0))
         ends = piece.pairs[_near(piece)]
         low, high = ends.min(axis=1), ends.max(axis=1)
         self._set_pairs((np.arange(count)[:, None] * size**2 + np.sort(low * size + high)).ravel())
@@ -237,27 +236,20 @@ class _Search:
     def repair(self) -> None:
         """Keep a channel near the columns that is private for all pairs, if it is the best so far."""
         there = self.columns
-        smooth = there.get(there.majorant(self.decay, there.xp.clip(self.m, 0.0, None)))
+        smooth = there.get(device().largest(self.decay, there.xp.clip(self.m, 0.0, None).T))
         answer = int(np.argmin(self.piece.cost.sum(axis=0)))
-        found = with_reserve(self.piece, smooth.T, answer).T
+        found = with_reserve(self.piece, smooth, answer).T
         loss = float((self.piece.cost.T * found).sum())
         if loss < self.upper:
             self.upper, self.channel = loss, found
 
     def add_violated(self, least: float) -> bool:
         """Let the most violated constraints join their columns; whether there were any."""
-        count, size = self.shape
-        m, decay = self.columns.get(self.m), np.exp(-self.piece.distances)
-        decay[self.edge < 0] = 0.0
-        fresh = [self.codes]
-        for w in range(count):
-            violation = decay * m[w] - m[w][:, None]  # [x, z]: a·m_z - m_x
-            top = np.argpartition(violation, -ADDED, axis=1)[:, -ADDED:] if size > ADDED else None
-            top = np.broadcast_to(np.arange(size), (size, size)) if top is None else top
-            x, k = np.nonzero(np.take_along_axis(violation, top, 1) > least)
-            z = top[x, k]
-            fresh.append(w * size * size + np.minimum(x, z) * size + np.maximum(x, z))
-        codes = np.unique(np.concatenate(fresh))
+        size = self.shape[1]
+        w, x, z = self.columns.violated(self.needed, self.m, least)
+        fresh = w * size**2 + np.minimum(x, z) * size + np.maximum(x, z)
+        codes = np.sort(np.concatenate([self.codes, fresh]))
+        codes = codes[np.concatenate([[True], codes[1:] != codes[:-1]])]
         if len(codes) == len(self.codes):
             return False
         widened = np.zeros((2, len(codes)))
@@ -300,17 +292,16 @@ def _length(value: Any, change: Any, share: float = BOUNDARY) -> float:
 
 def _near(piece: Piece) -> IndexArray:
     """Positions of the pairs that a way over a nearer point does not nearly replace."""
-    distances = piece.distances
-    listed: list[list[int]] = [[] for _ in range(piece.size)]
-    for position in piece.needed[np.argsort(piece.exponents[piece.needed], kind="stable")].tolist():
-        for end in piece.pairs[position].tolist():
-            listed[end].append(position)
-    taken: set[int] = set()
-    for x, positions in enumerate(listed):
-        kept: list[int] = []
-        for position in positions:
-            z = int(piece.pairs[position].sum()) - x
-            if not kept or (distances[x, kept] + distances[kept, z]).min() > DETOUR * distances[x, z]:
-                kept.append(z)
-                taken.add(position)
-    return np.array(sorted(taken), dtype=np.intp)
+    distances, pairs = piece.distances, piece.pairs[piece.needed]
+    ends = np.concatenate([pairs, pairs[:, ::-1]])
+    position = np.concatenate([piece.needed, piece.needed])
+    order = np.lexsort((distances[ends[:, 0], ends[:, 1]], ends[:, 0]))
+    starts = np.searchsorted(ends[order, 0], np.arange(piece.size + 1))
+    taken = []
+    for x in range(piece.size):
+        left = order[starts[x] : starts[x + 1]]
+        while len(left):
+            taken.append(position[left[0]])
+            z, others = ends[left[0], 1], ends[left, 1]
+            left = left[distances[x, z] + distances[z, others] > DETOUR * distances[x, others]]
+    return np.unique(taken)

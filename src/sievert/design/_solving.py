@@ -227,14 +227,16 @@ def _constant(piece: Piece, method: str) -> Candidate:
 def undominated(cost: FloatArray) -> tuple[IndexArray, IndexArray]:
     """Actions that none other is at least as good as everywhere, and for each action one of them that is."""
     order = np.lexsort((np.arange(cost.shape[1]), cost.sum(axis=0)))
+    best = cost.argmin(axis=0)
     kept = np.empty(0, dtype=np.intp)
     better = np.empty(cost.shape[1], dtype=np.intp)
     for w in order.tolist():
-        # Only an action of smaller or equal total can dominate.
-        above = np.flatnonzero((cost[:, kept] <= cost[:, w, None]).all(axis=0))
+        # Only an action of smaller or equal total can dominate, and only one as good where this is best.
+        rivals = kept[cost[best[w], kept] <= cost[best[w], w]]
+        above = rivals[(cost[:, rivals] <= cost[:, w, None]).all(axis=0)]
         if not len(above):
             kept = np.append(kept, w)
-        better[w] = kept[above[0]] if len(above) else w
+        better[w] = above[0] if len(above) else w
     return np.sort(kept), better
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from sievert.arrays import FloatArray
-from sievert.channels import Channel, GaussianLaw, NoiseLaw, TableNoise
+from sievert.channels import Channel, GaussianLaw, GeometricLaw, NoiseLaw, Privacy, TableNoise
 from sievert.channels.priors import as_prior
 from sievert.design._local_tables import LocalTable
 from sievert.design._optimal import OptimalMechanism, optimal_mechanism
@@ -293,6 +293,29 @@ def _gaussian(setting: Setting) -> TableOption | str:
         on_cells(setting.statistic, GaussianLaw(sigma)),
         note=f"σ gives the guess of geometric noise after {after}; keeps no ε",
     )
+
+
+def at_equal_guess(noise: TableNoise, belief: FloatArray, releases: int = 1) -> TableNoise | None:
+    """Gaussian noise that lets anybody guess one record as well as other noise does, geometric as Gaussian.
+
+    None where the guess is no exact one, or no such noise gives it.
+    """
+    target = record_view(noise, belief).guess(releases)
+    if not target.exact or target.guess <= target.before:
+        return None
+    make = _geometric_of_scale if isinstance(noise.law, GaussianLaw) else GaussianLaw
+
+    def guess(scale: Fraction) -> float:
+        return record_view(on_cells(noise.statistic, make(scale)), belief).guess(releases).guess
+
+    start = Fraction(noise.law.deviation).limit_denominator(1000)
+    found = _matched(guess, target.guess, start)
+    return None if found is None else on_cells(noise.statistic, make(found))
+
+
+def _geometric_of_scale(scale: Fraction) -> GeometricLaw:
+    """Of ε = 1/scale for a step."""
+    return GeometricLaw(Privacy(float(1 / scale), None, exact_eps=1 / scale))
 
 
 def _matched(guess: Callable[[Fraction], float], target: float, start: Fraction) -> Fraction | None:

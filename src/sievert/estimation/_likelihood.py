@@ -21,6 +21,7 @@ from sievert.estimation._operators import (
     Operator,
     ResponseOperator,
     certified_gap,
+    compiled_rounds,
     iterate,
     log_likelihood,
 )
@@ -349,6 +350,8 @@ FOLDS = 5
 MOST_ROUNDS = 1 << 15
 # Rounds after which the held-out likelihood is looked at: half an octave apart.
 LOOKS = tuple(sorted({round(2 ** (k / 2)) for k in range(2 * 15 + 1)}))
+# Rounds of a call to compiled code.
+AT_ONCE = 1024
 # Looks in a row without a better one before the search ends.
 REGULARISED_PATIENCE = 4
 
@@ -410,8 +413,15 @@ def _held_out(operator: Operator, training: FloatArray, fold: FloatArray, start:
     scores = np.full(len(LOOKS) + 1, -np.inf)
     done, best = 0, -np.inf
     worse = 0
+    compiled = compiled_rounds(operator, shares)
     for look, rounds in enumerate(LOOKS):
-        p = iterate(operator, shares, p, -1.0, rounds - done).distribution
+        if compiled is None or done == 0:
+            p = iterate(operator, shares, p, -1.0, rounds - done).distribution
+        else:
+            # Nothing looks at the gap meanwhile; Ctrl-C is heard between two calls.
+            for before in range(done, rounds, AT_ONCE):
+                compiled(p, min(AT_ONCE, rounds - before))
+            p /= p.sum()
         done = rounds
         with np.errstate(divide="ignore"):
             scores[look] = float(fold @ np.log(operator.expected(p)))

@@ -269,8 +269,6 @@ SMALLEST = 1e-300
 UNIT = 2.0**-53
 # Rounds between two looks at the gap where the rounds themselves are compiled.
 BETWEEN_LOOKS = 16
-# … and where no gap is small enough to end them: with the one that looks, until weights are scaled again.
-WITHOUT_LOOKS = 63
 
 
 @dataclass(frozen=True, eq=False)
@@ -322,7 +320,6 @@ def iterate(
     """
     p = np.array(start, dtype=np.float64)
     compiled = None if traced else compiled_rounds(operator, shares)
-    between = BETWEEN_LOOKS if tolerance >= 0 else WITHOUT_LOOKS
     trace: list[float] = []
     done, gap = 0, math.inf
     while True:
@@ -341,7 +338,7 @@ def iterate(
         p[p < SMALLEST] = 0.0
         done += 1
         if compiled is not None and done < most:
-            rounds = min(between, most - done)
+            rounds = min(BETWEEN_LOOKS, most - done)
             compiled(p, rounds)
             done += rounds
         if done % 64 == 0:

@@ -108,7 +108,9 @@ class ClaimModel(Section):
     eps: NonNegative | None = Field(
         None, description="ε in nats; where `[mechanism]` says `eps` too, they must agree"
     )
-    delta: Probability = Field(0.0, description="with `eps`: the δ of the promise")
+    delta: Probability = Field(
+        0.0, description="with `eps`: the δ of the promise; else where the ε that follows is read"
+    )
     rho: NonNegative | None = Field(None, description="ρ of zero-concentrated differential privacy")
     sigma: NonNegative | None = Field(None, description="the standard deviation of Gaussian noise")
     sensitivity: NonNegative = Field(1.0, description="with `sigma`: how far one person moves the answer")
@@ -118,8 +120,6 @@ class ClaimModel(Section):
         given = [name for name in ("eps", "rho", "sigma") if getattr(self, name) is not None]
         if len(given) != 1:
             raise ValueError(f"give exactly one of eps, rho and sigma (given: {given or 'none'})")
-        if self.delta and given != ["eps"]:
-            raise ValueError(f"delta goes with eps; {given[0]} implies a δ for every ε")
         return self
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from functools import singledispatch
 from pathlib import Path
 from typing import Any, TypeVar
@@ -123,22 +124,28 @@ def check_identity(proof: Proof, *paths: str | Path, **options: Any) -> Verifica
     if not result.holds:
         return result
     if proof.about is None:
-        return Verification(
-            False, f"the proof does not say what it is about; make it again to check it against {names}"
+        return replace(
+            result,
+            holds=False,
+            statement=f"the proof does not say what it is about; make it again to check it against {names}",
         )
     if not proof.options.keys() <= OPTIONS:
-        return Verification(False, f"no command has the options {brief(sorted(proof.options))}")
+        return replace(
+            result, holds=False, statement=f"no command has the options {brief(sorted(proof.options))}"
+        )
     asked = "".join(f" --{name} {brief(value)}" for name, value in proof.options.items())
     given = {name: value for name, value in options.items() if value is not None}
     same = all(proof.options.get(name) == value for name, value in given.items())
     if not same or proof.about != digest_of(*paths, **proof.options):
         told = f" with{asked}" if asked else ""
-        return Verification(
-            False,
-            f"the proof is not about {names} as it stands{'' if same else ' with these options'}; what it "
-            f"proves{told} is: {result.statement}",
+        return replace(
+            result,
+            holds=False,
+            statement=f"the proof is not about {names} as it stands"
+            f"{'' if same else ' with these options'}; what it proves{told} is: {result.statement}",
         )
-    return Verification(True, f"about {names}{f' asked with{asked}' if asked else ''}: {result.statement}")
+    about = f"{names}{f' asked with{asked}' if asked else ''}"
+    return replace(result, about=about, statement=f"about {about}: {result.statement}")
 
 
 def _contents(path: Path) -> str:

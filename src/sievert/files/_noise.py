@@ -15,7 +15,11 @@ from sievert.files._several import several_noise
 from sievert.ledger import amount
 from sievert.mechanisms import AddedToNumbers, Family, noise_on_map, on_cells
 from sievert.numerics import as_fraction, brief
-from sievert.policies import Sensitivity, Statistic
+from sievert.policies import (
+    Sensitivity,
+    Statistic,
+    largest_cost,
+)
 
 if TYPE_CHECKING:
     from sievert.files._scenario import Scenario
@@ -26,6 +30,7 @@ __all__ = [
     "drops_rows",
     "exact_alpha",
     "finite_eps",
+    "rho_of_table",
     "tabulated",
     "unlisted_noise",
 ]
@@ -168,9 +173,18 @@ def _on_cells(scenario: Scenario, added: AddedToNumbers) -> TableNoise | None:
     eps = None if added.eps is None else finite_eps(added.eps)
     alpha = None if added.alpha is None else exact_alpha(added.alpha)
     try:
-        return on_cells(table, added.law(table, found.sensitivity, eps, alpha), limits)
+        absence = found.absence and policy.absent is None
+        law = added.law(table, found.sensitivity, eps, alpha, policy=policy, absence=absence)
+        return on_cells(table, law, limits)
     except MechanismError as problem:
         raise FileError(f"mechanism.{problem}") from None
+
+
+def rho_of_table(scenario: Scenario, noise: TableNoise) -> Fraction:
+    """The ρ of noise in the cells of the file's table: for one record, and a unit of distance squared."""
+    policy, found = scenario.policy, scenario.tabulated
+    absence = found.absence and policy.absent is None
+    return largest_cost(policy, [found.statistic], [noise.law.rho_of], absence=absence, power=2).cost
 
 
 def _steps_of(outputs: Sequence[int], step: Fraction) -> tuple[int, int]:

@@ -9,6 +9,7 @@ import math
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property, singledispatch
 from html import escape
 from pathlib import Path
@@ -36,7 +37,7 @@ from sievert.files._document import (
     dumps,
 )
 from sievert.files._inference import InferenceCase, inference_case
-from sievert.files._noise import Tabulated, added_noise, tabulated, unlisted_noise
+from sievert.files._noise import Tabulated, added_noise, rho_of_table, tabulated, unlisted_noise
 from sievert.files._paths import files_read, moved
 from sievert.measures import Adversary, MatrixAdversary
 from sievert.mechanisms import Family
@@ -168,9 +169,25 @@ class Scenario(Described):
     @property
     def mechanism(self) -> Family:
         """The family of [mechanism], with its parameter."""
-        if self.document.mechanism is None:
+        family = self.document.mechanism
+        if family is None:
             raise FileError(f"{self.source}: table [mechanism] is missing")
-        return self.document.mechanism
+        return family if family.is_settled else self._settled
+
+    @cached_property
+    def _settled(self) -> Family:
+        """The family of [mechanism] with the ε or σ that its accuracy takes for the file's table."""
+        family = self.document.mechanism
+        assert family is not None
+        if not self.document.query.is_table:
+            raise FileError(
+                f"{self.source}, mechanism.accuracy: goes with counts, sums and histograms over all records; "
+                "give eps for a release row by row"
+            )
+        found, policy = self.tabulated, self.policy
+        absence = found.absence and policy.absent is None
+        with self._at("mechanism"):
+            return family.settled(found.statistic, found.sensitivity, policy, absence)
 
     @cached_property
     def channel(self) -> Channel:
@@ -216,6 +233,32 @@ class Scenario(Described):
                 found = self.channel.nats_of(self.tabulated.sensitivity)
                 return found if math.isfinite(found) else None
             return self.mechanism.claimed(self.policy, self.query)
+
+    @cached_property
+    def claimed_rho(self) -> Fraction | None:
+        """The ρ for one record of noise in cells that keeps no ε; None: it keeps one, or is no such noise."""
+        with self._at("mechanism"):
+            noise = self.channel
+            if not isinstance(noise, TableNoise) or noise.keeps_eps or self.policy.is_metric:
+                return None
+            return rho_of_table(self, noise)
+
+    @property
+    def claimed(self) -> dict[str, Any] | None:
+        """What is promised of one release, as arguments of a claim; None: nothing is.
+
+        What [claim] says, else the ε of [mechanism], its ε and δ, or the ρ of its noise.
+        """
+        stated = self.document.claim
+        if stated is not None:
+            return stated.model_dump(exclude_none=True)
+        if self.document.mechanism is None:
+            return None
+        if self.claimed_eps is not None:
+            return {"eps": self.claimed_eps}
+        if self.mechanism.approximate is not None:
+            return dict(zip(("eps", "delta"), self.mechanism.approximate, strict=True))
+        return None if self.claimed_rho is None else {"rho": float(self.claimed_rho)}
 
     def with_eps(self, eps: float) -> Channel:
         """The same family at another ε."""

@@ -96,7 +96,7 @@ def _noises(
         clamps = added.clamps and table.part == 1
         limits = table.statistic.range(policy, absence) if clamps else None
         try:
-            law = added.law(table.statistic, sensitivity, part * eps, None)
+            law = added.law(table.statistic, sensitivity, part * eps, None, policy=policy, absence=absence)
         except MechanismError as problem:
             raise FileError(f"mechanism.{problem}") from None
         found.append(on_cells(table.statistic, law, limits))

@@ -163,6 +163,12 @@ class VectorScenario(Described):
             raise FileError(f"--eps: goes with lsh-response and laplace-lsh; {self.source} has no ε")
         return self.with_mechanism(kind=kind, eps=eps)
 
+    def with_level(self, level: float) -> VectorScenario:
+        """The same file with another amount of noise, whatever it says of ξ."""
+        told = self.document.model_dump(exclude_unset=True)["mechanism"]
+        kept = {key: value for key, value in told.items() if key not in ("xi", "delta", "distance")}
+        return self.with_mechanism(**{**kept, self.mechanism.level_name: level})
+
     def check(self) -> None:
         """Make everything that needs no private data, so that what is wrong is said before it is read."""
         _ = self.mechanism

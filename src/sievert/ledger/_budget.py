@@ -270,6 +270,11 @@ class Relation:
         return self.kind == "places"
 
     @property
+    def counts_records(self) -> bool:
+        """Whether amounts are for a pair of neighbours, and not for each unit of a distance."""
+        return self.unit == UNIT
+
+    @property
     def is_any_two(self) -> bool:
         """Whether the pairs are any two values of a record."""
         return self.kind == "replace"

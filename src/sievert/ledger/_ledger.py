@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from sievert.errors import LedgerError, LedgerOutputError
-from sievert.ledger._budget import REPLACE, UNIT, Budget, Relation
+from sievert.ledger._budget import UNIT, Budget, Relation
 from sievert.ledger._chain import (
     LEDGER,
     LOCK,
@@ -37,13 +37,14 @@ from sievert.ledger._chain import (
     refuse_other,
     sync_folder,
 )
+from sievert.ledger._currency import EPS
+from sievert.ledger._opening import agreed, begin, looked
 from sievert.ledger._planned import MOST_SLOTS, Entry, Planned, entries_of, plans_of
 from sievert.ledger._reservation import Reservation, check_name, check_targets, file_hash, temporary_name
 from sievert.numerics import brief, whole
 
 __all__ = ["UNIT", "WAIT_SECONDS", "Entry", "Ledger", "Reservation", "file_hash"]
 
-VERSION = 2  # version 1 states no relation; it can still be charged
 WAIT_SECONDS = 60.0
 
 
@@ -92,11 +93,10 @@ class Ledger:
                 chain = Chain.read(target / LEDGER, key, repair=True)
                 refuse_other(chain, anchor)
                 refuse_lost_records(chain, noted, target)
-                if not chain.records:
-                    chain.append(_opening(budget, relation, target))
+                begin(chain, budget, relation, wait, target)
                 if noted != chain.head:
                     add_note(lock, chain.head)
-                ledger = cls(target, *_agreed(chain, budget, target), chain, lock)
+                ledger = cls(target, *agreed(chain, budget, target), chain, lock)
                 ledger._recover()
             yield ledger
 
@@ -117,11 +117,7 @@ class Ledger:
             chain = Chain.read(target / LEDGER, key)
             refuse_other(chain, anchor)
             refuse_lost_records(chain, noted, target)
-        if chain.records:
-            return cls(target, *_agreed(chain, budget, target), chain)
-        if budget is None:
-            raise LedgerError(f"{target}: no ledger is there")
-        return cls(target, budget, budget.relation or relation, chain)
+        return cls(target, *looked(chain, budget, relation, target), chain)
 
     @property
     def head(self) -> str:
@@ -168,6 +164,8 @@ class Ledger:
     @property
     def eps_spent(self) -> Fraction | None:
         """Σε of all that was charged, which holds however one went on; None where some noise keeps no ε."""
+        if self.budget.currency is EPS:
+            return self.spent - sum((entry.cost for entry in self.entries if entry.closes), Fraction(0))
         alone = [entry.eps for entry in self.entries if entry.plan is None and not entry.closes]
         planned = [None if plan.eps is None else plan.count * plan.eps for plan in self.plans]
         total = Fraction(0)
@@ -393,35 +391,3 @@ def _readable(folder: Path) -> Iterator[None]:
             f"{problem.filename or folder}: cannot be opened or repaired ({problem.strerror}); nothing "
             "was released"
         ) from None
-
-
-def _opening(budget: Budget | None, relation: Relation | None, folder: Path) -> Record:
-    if budget is None:
-        raise LedgerError(f"{folder}: is a new ledger; give the budget it starts with")
-    about = budget.relation or relation or REPLACE
-    opening = {"kind": "open", "version": VERSION, "salt": secrets.token_hex(16)}
-    return {**opening, **budget.to_record(), "relation": about.to_record()}
-
-
-def _agreed(chain: Chain, budget: Budget | None, folder: Path) -> tuple[Budget, Relation | None]:
-    """What the ledger was opened with; another budget or relation in the file is refused, not adopted."""
-    opening = chain.records[0]
-    if opening.get("kind") != "open" or opening.get("version") not in (1, VERSION):
-        raise LedgerError(f"{folder}: was not written by this version; its first record is {brief(opening)}")
-    opened = Budget.from_record(opening)
-    relation = None if opening["version"] == 1 else Relation.from_record(opening["relation"])
-    if budget is None:
-        return opened, relation
-    if not budget.same_limits(opened):
-        raise LedgerError(
-            f"{folder}: was opened with the budget {opened.words()} but the file now says {budget.words()}; "
-            "a budget cannot be changed once spending has begun: put it back, or name a new ledger for new "
-            "data"
-        )
-    if budget.relation is not None and (relation is None or budget.relation.kind != relation.kind):
-        had = "for no stated relation" if relation is None else f'for the relation "{relation.kind}"'
-        raise LedgerError(
-            f'{folder}: was opened {had} but the file now says "{budget.relation.kind}"; it cannot be '
-            "changed once spending has begun: put it back, or name a new ledger for new data"
-        )
-    return opened, relation

@@ -16,6 +16,7 @@ from ._explain import explain_claim as explain_claim
 from ._explain import odds_growth as odds_growth
 from ._grids import grid_of as grid_of
 from ._guesses import MEETS as MEETS
+from ._guesses import best_guess as best_guess
 from ._plans import PlannedClaim as PlannedClaim
 from ._plans import planned_claim as planned_claim
 from ._policy_guesses import allowed_guess as allowed_guess

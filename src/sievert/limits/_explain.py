@@ -157,7 +157,8 @@ def explain(
 
     Parameters
     ----------
-    eps, delta : (ε, δ)-differential privacy of each release
+    eps, delta : (ε, δ)-differential privacy of each release; without eps, delta is where the ε that follows
+        is read (`equivalents`), and is not spent
     rho : ρ of zero-concentrated differential privacy, instead of eps
     sigma, sensitivity : scale of Gaussian noise and how far one person moves the answer, instead of eps
     renyi : mapping from order α > 1 to Rényi divergence in nats, instead of eps
@@ -175,6 +176,9 @@ def explain(
 
     Notes
     -----
+    For ρ and Rényi curves, equally likely values and one release the answer is exact: averaged over all
+    permutations of the values, the worst mechanism is randomised response.
+
     Cost: a closed form for pure ε; for δ, ρ, σ and Rényi curves a search on the claim's curve; with a policy
     that is not complete a linear program.
 
@@ -190,7 +194,9 @@ before and at most 0.75 after the release, and some mechanism reaches that
     0.778526
     """
     claim = claim_of(eps, delta, rho, sigma, sensitivity, renyi, releases)
-    return explain_claim(claim, values=values, prior=prior, policy=policy, within=within, centre=centre)
+    return explain_claim(
+        claim, values=values, prior=prior, policy=policy, within=within, centre=centre, read=delta
+    )
 
 
 def explain_claim(
@@ -203,8 +209,12 @@ def explain_claim(
     *,
     about: str = VALUE,
     between: str | None = None,
+    read: float = 0.0,
 ) -> Explanation:
-    """`explain` for a claim that is already an object; `about` and `between` say what it speaks of."""
+    """`explain` for a claim that is already an object; `about` and `between` say what it speaks of.
+
+    `read` is one more δ at which a curve is read off.
+    """
     named = listed(values)
     count = _count(named, prior, policy)
     belief = checked_prior(prior, count, named, policy)
@@ -237,7 +247,7 @@ def explain_claim(
         releases=getattr(claim, "releases", 1),
         method=guess.method,
         totals=_totals(judged if within is None else claim),
-        equivalents=_equivalents(judged),
+        equivalents=_equivalents(judged, read),
         near=near,
         database=None if policy is None else _database(claim, policy),
         policy=_described(policy),
@@ -421,10 +431,11 @@ def _totals(claim: Claim) -> ComposedClaim | None:
     )
 
 
-def _equivalents(claim: Claim) -> tuple[tuple[float, float], ...]:
+def _equivalents(claim: Claim, read: float) -> tuple[tuple[float, float], ...]:
     if isinstance(claim, ApproximateClaim):
         return ()
-    return tuple((delta, claim.epsilon(delta)) for delta in READ_DELTAS)
+    wanted = sorted({*READ_DELTAS, read} - {0.0}, reverse=True)
+    return tuple((delta, claim.epsilon(delta)) for delta in wanted)
 
 
 def _table(

@@ -13,7 +13,7 @@ from sievert.arrays import FloatArray
 from sievert.limits._composition import revealed
 from sievert.limits._ends import Ends, guess_proof, likeliest, pure_guess, worst_ends
 from sievert.limits._replacement import ReplacementClaim
-from sievert.limits.promises import ApproximateClaim, Claim, GaussianClaim
+from sievert.limits.promises import ApproximateClaim, Claim, GaussianClaim, WorstResponse
 from sievert.numerics import gauss_legendre, log_binomial, mills_drop, read_eps
 from sievert.proofs import ComposedGuessProof, Proof, RepeatedGuessProof, composed_delta_above
 
@@ -97,6 +97,10 @@ def best_guess(claim: Claim, values: int, prior: FloatArray | None, *, upper_onl
         method = "exact: Gaussian noise on answers as far apart as may be (a simplex)"
         return Guess.exactly(simplex_ends(claim.mu, values, prior), method, None, NUMERICAL)
     possible = values if prior is None else int((prior > 0).sum())
+    if prior is None or np.ptp(prior[prior > 0]) == 0:
+        worst = claim.worst_response(possible)
+        if worst is not None:
+            return _response_guess(worst, possible, before, upper_only)
     if possible == 2:
         exact = claim.between_two(0.5 if prior is None else before)
         if exact is not None:
@@ -111,6 +115,21 @@ def best_guess(claim: Claim, values: int, prior: FloatArray | None, *, upper_onl
     lower = max(before, _reached(claim, values, prior))
     method = "the best (ε, δ) that the claim implies"
     return Guess(min(lower, upper), upper, method, *_composed_proof(claim, values, prior, level))
+
+
+def _response_guess(worst: WorstResponse, values: int, before: float, upper_only: bool) -> Guess:
+    """Randomised response with all that a claim allows, in one release; in several, what responses reach."""
+    ends, nothing = worst.ends, "nothing is promised"
+    if worst.releases == 1:
+        method = "exact: averaged over all permutations, the worst is randomised response"
+        return Guess.exactly(ends, method, *(() if upper_only else _checked(worst.proof(), nothing)))
+    method = "randomised response with the divergences of all releases together, averaged over permutations"
+    if upper_only:
+        return Guess(before, ends.guess, method, gained=ends.gained, missed=ends.missed)
+    several = ApproximateClaim(worst.once, 0.0, worst.releases)
+    reached = min(max(before, _reached_by_response(several, values, None)), ends.guess)
+    proof = _checked(worst.proof(), nothing)
+    return Guess(reached, ends.guess, method, *proof, ends.gained, ends.missed)
 
 
 def _replaced_guess(claim: ReplacementClaim, values: int, prior: FloatArray | None, before: float) -> Guess:

@@ -10,6 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -34,8 +35,10 @@ from sievert.limits._composition import (
     smallest_level,
     zcdp_delta,
 )
-from sievert.limits._ends import Ends
-from sievert.numerics import brief, non_negative, probability, whole
+from sievert.limits._ends import Ends, guess_proof
+from sievert.limits._worst_response import response_of_curve, response_of_rho
+from sievert.numerics import brief, non_negative, probability, read_eps, whole
+from sievert.proofs import Proof
 
 __all__ = [
     "composed_claim",
@@ -157,10 +160,23 @@ class Claim(ABC):
                 return math.inf
         return smallest_level(lambda level: float(self.delta(np.array([level]))[0]), delta, top)
 
+    def worst_response(self, values: int) -> WorstResponse | None:
+        """Among equally likely values: randomised response, worst of all with the claim; None: not known."""
+        return None
+
     @property
     def tight(self) -> bool:
         """Whether δ(ε) is attained by some mechanism with the claim, for every ε at once."""
         return False
+
+
+class WorstResponse(NamedTuple):
+    """What some releases with a claim let anybody guess, with its proof, and the ε of what one may be."""
+
+    releases: int
+    ends: Ends
+    once: float
+    proof: Callable[[], Proof | None]
 
 
 @dataclass(frozen=True)
@@ -267,7 +283,7 @@ class GaussianClaim(Claim):
 
 @dataclass(frozen=True)
 class ZeroConcentratedClaim(Claim):
-    """k releases, each ρ-zCDP (Bun and Steinke): ρ adds up. What follows from it is an upper bound."""
+    """k releases, each ρ-zCDP (Bun and Steinke): ρ adds up. A δ that follows from it is an upper bound."""
 
     rho: float
     releases: int = 1
@@ -289,6 +305,16 @@ class ZeroConcentratedClaim(Claim):
 
     def delta(self, eps: FloatArray) -> FloatArray:
         return zcdp_delta(self.total, eps)
+
+    def worst_response(self, values: int) -> WorstResponse:
+        found, once = response_of_rho(values, self.total), response_of_rho(values, self.rho).eps
+
+        def proof() -> Proof | None:
+            if math.isinf(self.total):
+                return None
+            return found.proof(values, read_eps(self.rho) * self.releases)
+
+        return WorstResponse(self.releases, found.ends(values), once, proof)
 
     @property
     def pure(self) -> float:
@@ -332,6 +358,18 @@ class RenyiClaim(Claim):
             flat = min(math.sqrt(total / 2), math.sqrt(-math.expm1(-total)))
             best = np.minimum(best, np.minimum(np.exp(np.minimum(logs, 0.0)), flat))
         return best
+
+    def worst_response(self, values: int) -> WorstResponse:
+        found = response_of_curve(values, self.orders, tuple(self.releases * d for d in self.divergences))
+        once = response_of_curve(values, self.orders, self.divergences).eps
+
+        def proof() -> Proof | None:
+            if math.isinf(found.order):
+                return None if math.isinf(found.eps) else guess_proof(found.eps, 0.0, values)
+            promised = self.divergences[self.orders.index(found.order)]
+            return found.proof(values, None, self.releases * read_eps(promised))
+
+        return WorstResponse(self.releases, found.ends(values), once, proof)
 
     @property
     def pure(self) -> float:
@@ -394,7 +432,10 @@ def claim_of(
     renyi: Mapping[float, float] | None = None,
     releases: object = 1,
 ) -> Claim:
-    """The claim that the arguments state; exactly one of eps, rho, sigma and renyi."""
+    """The claim that the arguments state; exactly one of eps, rho, sigma and renyi.
+
+    With eps, delta is a part of it; the others have a δ for every ε, and it says where they are read.
+    """
     given = {"eps": eps, "rho": rho, "sigma": sigma, "renyi": renyi}
     named = [name for name, value in given.items() if value is not None]
     if len(named) != 1:
@@ -402,10 +443,6 @@ def claim_of(
             f"give exactly one of eps, rho, sigma and renyi (given: {', '.join(named) or 'none'})"
         )
     count, lost = checked_releases(releases), checked_delta(delta)
-    if named != ["eps"] and lost:
-        raise MechanismError(
-            f"delta is {lost:g}; it goes with eps, while {named[0]} already implies a δ for every ε"
-        )
     if sigma is None and checked_eps(sensitivity, "sensitivity") != 1.0:
         raise MechanismError(
             f"sensitivity is {brief(sensitivity)}; it goes with sigma, and {named[0]} is about one person"

@@ -1,3 +1,6 @@
+from ._accuracy import Accuracy as Accuracy
+from ._accuracy import largest_scale as largest_scale
+from ._accuracy import least_level as least_level
 from ._exponential import ExponentialChannel as ExponentialChannel
 from ._exponential import exponential as exponential
 from ._exponential import nominal_epsilon as nominal_epsilon
@@ -15,6 +18,7 @@ from ._family import inputs_of as inputs_of
 from ._family import privacy as privacy
 from ._from_metric import metric_channel as metric_channel
 from ._from_metric import tight_constraints as tight_constraints
+from ._gaussian import squared_sensitivity as squared_sensitivity
 from ._geometric import GeometricChannel as GeometricChannel
 from ._geometric import IrregularGeometricChannel as IrregularGeometricChannel
 from ._geometric import geometric as geometric
@@ -23,6 +27,7 @@ from ._laplace import PixelatedLaplaceChannel as PixelatedLaplaceChannel
 from ._laplace import log_pixels as log_pixels
 from ._laplace import rational_power as rational_power
 from ._noise import eps_of_unit as eps_of_unit
+from ._noise import geometric_law as geometric_law
 from ._noise import noise_on_cells as noise_on_cells
 from ._noise import noise_on_map as noise_on_map
 from ._noise import on_cells as on_cells

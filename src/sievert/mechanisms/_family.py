@@ -108,9 +108,19 @@ class AddedToNumbers(ABC):
 
     @abstractmethod
     def law(
-        self, statistic: Statistic, sensitivity: Sensitivity, eps: Fraction | None, alpha: Fraction | None
+        self,
+        statistic: Statistic,
+        sensitivity: Sensitivity,
+        eps: Fraction | None,
+        alpha: Fraction | None,
+        *,
+        policy: Policy,
+        absence: bool = False,
     ) -> NoiseLaw:
-        """The noise in one cell, in steps, for eps and alpha as they were read."""
+        """The noise in one cell, in steps, for eps and alpha as they were read.
+
+        The policy says which cells one record moves together, and `absence` that it may be left out.
+        """
 
 
 class Family(Noun, noun="mechanism"):
@@ -182,6 +192,22 @@ class Family(Noun, noun="mechanism"):
     @property
     def promised(self) -> float | None:
         """The ε that the file writes and that is a promise, not a mere parameter."""
+        return None
+
+    def settled(
+        self, statistic: Statistic, sensitivity: Sensitivity, policy: Policy, absence: bool = False
+    ) -> Family:
+        """The family with the parameter that its accuracy takes for a table; itself where it has one."""
+        return self
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether its parameter is written, and not an accuracy that a table is needed for."""
+        return True
+
+    @property
+    def approximate(self) -> tuple[float, float] | None:
+        """The ε and δ > 0 that the file writes as a promise; None: it writes none."""
         return None
 
     def added(self) -> AddedToNumbers | None:

@@ -22,6 +22,7 @@ from sievert.channels import (
 )
 from sievert.errors import MechanismError, QueryError
 from sievert.kinds import NonNegative, kind
+from sievert.mechanisms._accuracy import Accuracy, least_level
 from sievert.mechanisms._family import AddedToNumbers, Family, LevelledFamily, privacy
 from sievert.mechanisms._geometric import geometric, truncated_geometric
 from sievert.numerics import brief, log_fraction, read_eps
@@ -33,6 +34,7 @@ __all__ = [
     "change_of_unit",
     "consecutive_outputs",
     "eps_of_unit",
+    "geometric_law",
     "noise_on_cells",
     "noise_on_map",
     "on_cells",
@@ -133,7 +135,14 @@ class AddedGeometric(AddedToNumbers):
     """Geometric noise, which spends the same on every step."""
 
     def law(
-        self, statistic: Statistic, sensitivity: Sensitivity, eps: Fraction | None, alpha: Fraction | None
+        self,
+        statistic: Statistic,
+        sensitivity: Sensitivity,
+        eps: Fraction | None,
+        alpha: Fraction | None,
+        *,
+        policy: Policy,
+        absence: bool = False,
     ) -> NoiseLaw:
         return geometric_law(statistic, sensitivity.steps, eps, alpha)
 
@@ -159,15 +168,44 @@ class NoiseOnNumbers(LevelledFamily):
         str | float | int | None,
         Field(description="e^-ε for one unit of the answer instead of eps; exact as a fraction in quotes"),
     ] = None
+    accuracy: Annotated[
+        Accuracy | None,
+        Field(description="how close to the truth instead of eps: the least eps, rounded up, that keeps it"),
+    ] = None
     outputs: Annotated[
         list[int] | None,
         Field(description="consecutive whole numbers to which the noisy one is clamped instead"),
     ] = None
 
     @model_validator(mode="after")
+    def _one_parameter(self) -> Self:
+        given = [name for name in ("eps", "alpha", "accuracy") if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise ValueError(
+                f"give exactly one of eps, alpha = e^-eps and accuracy (given: {', '.join(given) or 'none'})"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _outputs_follow_each_other(self) -> Self:
         consecutive_outputs(self.outputs)
         return self
+
+    @property
+    def is_settled(self) -> bool:
+        return self.accuracy is None
+
+    def settled(
+        self, statistic: Statistic, sensitivity: Sensitivity, policy: Policy, absence: bool = False
+    ) -> Family:
+        if self.accuracy is None:
+            return self
+
+        def law(eps: Fraction) -> NoiseLaw:
+            return geometric_law(statistic, sensitivity.steps, eps, None)
+
+        eps = least_level(self.accuracy, len(statistic.cells), statistic.step, law)
+        return self.model_copy(update={"eps": float(eps), "accuracy": None})
 
     @classmethod
     def on(

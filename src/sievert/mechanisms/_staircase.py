@@ -58,7 +58,14 @@ class AddedStairs(AddedToNumbers):
     """Staircase noise, as wide as one record's move."""
 
     def law(
-        self, statistic: Statistic, sensitivity: Sensitivity, eps: Fraction | None, alpha: Fraction | None
+        self,
+        statistic: Statistic,
+        sensitivity: Sensitivity,
+        eps: Fraction | None,
+        alpha: Fraction | None,
+        *,
+        policy: Policy,
+        absence: bool = False,
     ) -> NoiseLaw:
         assert eps is not None
         if not eps:

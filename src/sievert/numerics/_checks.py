@@ -6,12 +6,12 @@ the value (shortened: a wrong value may be a whole table), the rule and, where t
 
 from __future__ import annotations
 
+import itertools
 import math
 import operator
 import os
 import sys
 from collections.abc import Iterable, Sized
-from itertools import islice
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -191,8 +191,9 @@ def taken(argument: str, given: Any, error: type[SievertError], noun: str) -> li
             raise refused() from None
         require_size(count, LARGEST_LIST, f"the {noun} of {argument}", "take fewer")
         return list(given)
-    items = list(islice(given, MOST_TAKEN + 1))
-    if len(items) > MOST_TAKEN:
+    endless = isinstance(given, itertools.count | itertools.cycle)
+    items = [] if endless else list(itertools.islice(given, MOST_TAKEN + 1))
+    if endless or len(items) > MOST_TAKEN:
         items.clear()
         raise error(
             f"{argument} is {brief(given)}, which gives more than {MOST_TAKEN:,} {noun}; give a list of them"

@@ -74,13 +74,20 @@ class Device:
         order = np.take_along_axis(near, np.take_along_axis(keys, near, 1).argsort(axis=1), 1)
         return order, np.take_along_axis(keys, order, 1) >> TIES
 
+    def largest(self, factors: Any, values: Any) -> Any:
+        """max_z factors[x,z]·values[z,w] for all x and w, of numbers ≥ 0."""
+        found = np.empty((len(factors), values.shape[1]))
+        for x, row in enumerate(factors):
+            found[x] = (row[:, None] * values).max(axis=0)
+        return found
+
     def room(self) -> int:
         """Bytes that one table may take."""
         return ROOM
 
-    def rows(self, width: int) -> int:
+    def rows(self, width: int, fewest: int = FEWEST) -> int:
         """How many rows of a product of this width are held at once."""
-        return max(FEWEST, self.entries // max(width, 1))
+        return max(fewest, self.entries // max(width, 1))
 
 
 class _Torch(Device):
@@ -116,6 +123,11 @@ class _Torch(Device):
         keys += counts.to(self._torch.int64) << TIES
         least, places = keys.topk(k, dim=1, largest=False, sorted=True)
         return self.get(places), self.get(least >> TIES)
+
+    def largest(self, factors: Any, values: Any) -> Any:
+        step = self.rows(values.shape[0] * values.shape[1], 1)
+        parts = [self._torch.amax(part[:, :, None] * values, 1) for part in factors.split(step)]
+        return self._torch.cat(parts)
 
     def room(self) -> int:
         # As much again is needed to work on the table.

@@ -146,13 +146,20 @@ class _Step:
             result[rows] = ranks == size - 1
             # A rank may only look smaller modulo the prime: those are decided by the rays themselves.
             doubtful = rows[ranks < size - 1]
-            result[doubtful] = [self._alone(joined[r]) for r in doubtful.tolist()]
+            result[doubtful] = self._alone(joined[doubtful])
         return result
 
-    def _alone(self, union: WordArray) -> bool:
-        """Whether only two rays of the old cone lie in the face with this support."""
-        outside = (self.words & ~union[None, :]).any(axis=1)
-        return int((~outside).sum()) == 2
+    def _alone(self, unions: WordArray) -> BoolArray:
+        """Whether only two rays of the old cone lie in the face with each of these supports."""
+        inside = np.empty(len(unions), dtype=np.int64)
+        step = max(1, BLOCK // len(self.words))
+        for start in range(0, len(unions), step):
+            beyond = ~unions[start : start + step]
+            outside = self.words[:, 0] & beyond[:, :1]
+            for word in range(1, unions.shape[1]):
+                outside |= self.words[:, word] & beyond[:, word : word + 1]
+            inside[start : start + step] = len(self.words) - np.count_nonzero(outside, axis=1)
+        return np.asarray(inside == 2)
 
 
 def _once(joined: WordArray) -> BoolArray:
@@ -165,40 +172,28 @@ def _once(joined: WordArray) -> BoolArray:
 
 
 def _ranks(matrices: IntArray) -> IntArray:
-    """Ranks modulo the prime of a stack of matrices [stack, row, column]."""
+    """Ranks modulo the prime of a stack of matrices [stack, row, column].
+
+    Rows are multiplied by the pivot instead of divided by it; those that have had a pivot are not read again.
+    """
     work = matrices.copy()
     count, height, width = work.shape
     rank = np.zeros(count, dtype=np.int64)
-    every = np.arange(count)
     for column in range(width):
+        done = int(rank.min(initial=height))
         # The pivot is the first non-zero entry at or below the rank so far.
-        open_ = (work[:, :, column] != 0) & (np.arange(height)[None, :] >= rank[:, None])
-        has = open_.any(axis=1)
-        pivot = open_.argmax(axis=1)
-        here = every[has]
+        open_ = (work[:, done:, column] != 0) & (np.arange(done, height) >= rank[:, None])
+        here = np.flatnonzero(open_.any(axis=1))
         if not len(here):
             continue
-        top, low = rank[here], pivot[here]
-        swapped = work[here, low].copy()
-        work[here, low] = work[here, top]
-        inverse = _inverses(swapped[:, column])
-        swapped = swapped * inverse[:, None] % PRIME
-        work[here, top] = swapped
-        factors = np.where(np.arange(height)[None, :] > top[:, None], work[here, :, column], 0)
-        work[here] = (work[here] - factors[:, :, None] * swapped[:, None, :]) % PRIME
+        top, low = rank[here], done + open_[here].argmax(axis=1)
+        pivot = work[here, low, column:]
+        work[here, low, column:] = work[here, top, column:]
+        rest = work[here, done:, column:]
+        cleared = rest[:, :, 1:] * pivot[:, None, :1] - rest[:, :, :1] * pivot[:, None, 1:]
+        work[here, done:, column + 1 :] = cleared % PRIME
         rank[here] += 1
     return rank
-
-
-def _inverses(values: IntArray) -> IntArray:
-    """Inverses modulo the prime, by Fermat."""
-    result, power, exponent = np.ones_like(values), values % PRIME, PRIME - 2
-    while exponent:
-        if exponent & 1:
-            result = result * power % PRIME
-        power = power * power % PRIME
-        exponent >>= 1
-    return result
 
 
 def _reduced(rows: ObjectArray) -> ObjectArray:

@@ -486,8 +486,9 @@ class PlaneView(OneRecord):
         noisy = self.noise.sample(np.repeat(cells, count, axis=0), generator).reshape(drawn, count, 2)
         logs = log_of(self.grid)
         hits = 0
-        for place, seen in zip(cells.tolist(), noisy, strict=True):
-            belief, corner = self._believed(logs, seen, reach)
+        middles = np.median(noisy, axis=1).astype(np.int64)
+        for place, seen, middle in zip(cells.tolist(), noisy.tolist(), middles.tolist(), strict=True):
+            belief, corner = self._believed(logs, seen, middle, reach)
             row, column = place[0] - corner[0], place[1] - corner[1]
             hits += _is_hit(belief, row, column, tries, radius)
         lower, upper = share_interval(np.array([hits]), drawn)
@@ -504,18 +505,18 @@ class PlaneView(OneRecord):
             wide += math.ceil(math.log(float(spread.max() / spread.mean())) / self.noise.level.eps / releases)
         return min(wide, max(self.noise.region.shape))
 
-    def _believed(self, logs: FloatArray, seen: IntArray, reach: int) -> tuple[FloatArray, tuple[int, int]]:
+    def _believed(
+        self, logs: FloatArray, seen: list[list[int]], middle: list[int], reach: int
+    ) -> tuple[FloatArray, tuple[int, int]]:
         """ln of the belief in the cells around the middle of the noisy ones, and the first of them."""
         rows, columns = self.noise.region.shape
-        middle = np.median(seen, axis=0).astype(np.int64)
-        low, left = (max(0, int(place) - reach) for place in middle)
-        high, wide = min(rows, int(middle[0]) + reach + 1), min(columns, int(middle[1]) + reach + 1)
+        low, left = (max(0, place - reach) for place in middle)
+        high, wide = min(rows, middle[0] + reach + 1), min(columns, middle[1] + reach + 1)
         total = logs[low:high, left:wide].copy()
-        for row, column in seen.tolist():
+        down, across = np.arange(low, high), np.arange(left, wide)
+        for row, column in seen:
             table = self.noise.kernels.of(row, column)
-            total += table[
-                np.abs(np.arange(low, high) - row)[:, None], np.abs(np.arange(left, wide) - column)
-            ]
+            total += table[np.abs(down - row)[:, None], np.abs(across - column)]
         return total, (low, left)
 
 

@@ -256,12 +256,25 @@ def _exactly(situation: _Situation, observations: int, known: dict[bytes, float]
     """Σ over types of max over rows of belief times probability; None where there are too many types."""
     if len(situation.logs) == 1:
         return float(situation.likeliest[0])
-    reduced = Channel.trusted(situation.logs, "log").reduced()
-    if math.comb(reduced.shape[1] + observations - 1, observations) > LARGEST_TYPES:
-        return None
     # Situations that differ in rounding only (the middle of a truncated mechanism) are computed once.
-    key = np.round(np.column_stack([reduced.log_matrix, situation.likeliest]), 12).tobytes()
+    key = _profile(situation)
     if key not in known:
+        reduced = Channel.trusted(situation.logs, "log").reduced()
+        if math.comb(reduced.shape[1] + observations - 1, observations) > LARGEST_TYPES:
+            return None
         columns = reduced.repeated(observations).log_matrix + log_of(situation.likeliest)[:, None]
         known[key] = float(np.exp(columns.max(axis=0)).sum())
     return known[key]
+
+
+def _profile(situation: _Situation) -> bytes:
+    """The kinds of columns up to a factor, how likely each is, and the belief, all to 12 digits.
+
+    Equal for situations that differ in rounding only, and found at far less than a reduction costs.
+    """
+    peak = situation.logs.max(axis=0)
+    seen = ~np.isneginf(peak)
+    kinds, kind = np.unique(np.round(situation.logs[:, seen] - peak[seen], 12), axis=1, return_inverse=True)
+    mass = np.log(np.bincount(kind.ravel(), weights=np.exp(peak[seen])))
+    belief = np.append(situation.likeliest, 0.0)
+    return (np.round(np.column_stack([np.vstack([kinds, mass]), belief]), 12) + 0.0).tobytes()

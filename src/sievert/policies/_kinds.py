@@ -194,8 +194,8 @@ def _require_parts(policy: Policy, columns: Sequence[str]) -> None:
     """Where [data] names several columns, each value is a list with an entry for each of them."""
     if len(columns) < 2:
         return
-    values = policy.values
-    if {len(value) if type(value) is tuple else 0 for value in values} == {len(columns)}:
+    values: Sequence[Any] = policy.values
+    if set(map(type, values)) == {tuple} and set(map(len, values)) == {len(columns)}:
         return
     for value in policy.values:
         if not isinstance(value, tuple) or len(value) != len(columns):

@@ -1,5 +1,6 @@
 from ._base import Proof as Proof
 from ._base import Verification as Verification
+from ._base import checker_path as checker_path
 from ._base import exact_rows as exact_rows
 from ._base import load_proof as load_proof
 from ._base import proof_from_dict as proof_from_dict
@@ -69,6 +70,7 @@ from ._refinement import MixtureProof as MixtureProof
 from ._refinement import PartitionProof as PartitionProof
 from ._refinement import sizes_forbid as sizes_forbid
 from ._regret import RegretProof as RegretProof
+from ._response_guess import ResponseGuessProof as ResponseGuessProof
 from ._space import Decay as Decay
 from ._space import ProofSpace as ProofSpace
 from ._space import keeps_digits as keeps_digits

@@ -5,9 +5,10 @@ from __future__ import annotations
 import copy
 import errno
 import json
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from importlib import import_module
 from pathlib import Path
@@ -20,13 +21,14 @@ import numpy as np
 from sievert.arrays import AnyArray, ObjectArray
 from sievert.errors import FileError
 from sievert.numerics import brief, file_path
-from sievert.proofs._reading import fractions, parse_json, require_plain
+from sievert.proofs._reading import fractions, listed, parse_json, require_plain
 from sievert.results import Result
 
 __all__ = [
     "ROUNDING",
     "Proof",
     "Verification",
+    "checker_path",
     "exact_rows",
     "load_proof",
     "normalised",
@@ -59,10 +61,19 @@ _KINDS: dict[str, type[Proof]] = {}
 
 @dataclass(frozen=True)
 class Verification(Result):
-    """Whether a proof holds, and what it states (or why it fails)."""
+    """Whether a proof holds, and what it states (or why it fails).
+
+    `meaning` says the same in everyday words where the statement has those of the field; `theorem` is why the
+    statement follows from the proof's numbers; `about` names the files that it was compared with.
+    """
 
     holds: bool
     statement: str
+    kind: str = ""
+    meaning: str = ""
+    theorem: str = ""
+    about: str = ""
+    seconds: float = field(default=0.0, compare=False)
 
     def __bool__(self) -> bool:
         return self.holds
@@ -72,13 +83,14 @@ class Verification(Result):
 
 
 class Proof(ABC):
-    """A certificate. Subclasses name their `kind`, their data and their check.
+    """A certificate. Subclasses name their `kind`, the theorem on whose `grounds` they prove, data and check.
 
     `about` is the digest of the question that the proof answers, where its writer knew it; `options` are what
     the command that made it was told beside the file.
     """
 
     kind: ClassVar[str]
+    grounds: ClassVar[str]
     about: str | None = None
     options: Mapping[str, Any] = MappingProxyType({})
 
@@ -100,14 +112,22 @@ class Proof(ABC):
     def proved(self) -> str:
         """What the certificate's own numbers prove, in a sentence; ValueError where a check fails."""
 
+    def meaning(self) -> str:
+        """What is proved in everyday words, where the statement has those of the field; else nothing."""
+        return ""
+
     def verify(self) -> Verification:
         """Check the certificate from its own numbers."""
+        begun, meaning = time.perf_counter(), ""
         try:
             # Numbers that overflow are refused where they are compared.
             with np.errstate(all="ignore"):
-                return Verification(True, self.proved())
+                holds, statement = True, self.proved()
+                meaning = self.meaning()
         except DAMAGE as problem:
-            return Verification(False, _reason(problem))
+            holds, statement = False, _reason(problem)
+        seconds = time.perf_counter() - begun
+        return Verification(holds, statement, self.kind, meaning, self.grounds, seconds=seconds)
 
     def with_identity(self, about: str | None, options: Mapping[str, Any] | None = None) -> Self:
         """The same proof, said to be about the question with this digest, asked with these options."""
@@ -214,6 +234,11 @@ def verify(path_or_proof: str | Path | Proof) -> Verification:
     return proof.verify()
 
 
+def checker_path() -> Path:
+    """Where `verify.py` lies, the checker in one file that needs Python alone (docs/proofs.md)."""
+    return Path(__file__).parent / "alone" / "verify.py"
+
+
 # ── Matrices in proofs: fractions or floats as they were found, read exactly, written as texts ──────────────
 # What rows of float channels may miss from 1.
 ROUNDING = Fraction(1, 10**9)
@@ -232,7 +257,7 @@ def exact_rows(matrix: AnyArray) -> ObjectArray:
 
 def rows_from(data: Any) -> ObjectArray:
     """Fractions back from texts."""
-    rows = [fractions(row) for row in data]
+    rows = [fractions(row) for row in listed(data)]
     if not rows or not rows[0] or any(len(row) != len(rows[0]) for row in rows):
         raise ValueError("a matrix of the proof is empty or ragged")
     table = np.empty((len(rows), len(rows[0])), dtype=object)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sievert.arrays import FloatArray
 from sievert.numerics import UNIT, exp_above, exp_below, sum_error
-from sievert.proofs._reading import floats, indices, whole
+from sievert.proofs._reading import floats, indices, listed, number, whole
 from sievert.proofs._space import ProofSpace
 
 __all__ = [
@@ -116,7 +116,7 @@ def _multipliers(stored: Any, arcs: int, outputs: int) -> FloatArray:
     if arcs * outputs > LARGEST_DUAL:
         raise ValueError(f"{arcs} edges with {outputs} outputs are too many for a dual")
     table = np.zeros((arcs, outputs))
-    if len(stored):
+    if len(listed(stored)):
         entries = floats(stored)
         if entries.ndim != 2 or entries.shape[1] != 3:
             raise ValueError("a multiplier is a triple of finite numbers: arc, output, value")
@@ -190,7 +190,7 @@ def kernel_value(space: ProofSpace, eps: Fraction, certificate: dict[str, Any]) 
     With s at least the largest row of Φz no row exceeds 1 - t. Each remainder is 1 minus a number ≤ 1 made
     by three operations, so 8 units enclose it.
     """
-    z, t = floats(certificate["z"]), float(certificate["t"])
+    z, t = floats(certificate["z"]), number(certificate["t"])
     if z.shape != (space.size,) or not (z >= 0).all() or not 0 <= t < 1:
         raise ValueError("the kernel needs finite weights ≥ 0 for each point and 0 ≤ t < 1")
     low, high = space.closed_kernel(eps)

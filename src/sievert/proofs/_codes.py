@@ -34,6 +34,9 @@ class CodesProof(Proof):
     """
 
     kind: ClassVar[str] = "codes"
+    grounds: ClassVar[str] = (
+        "the law of the privacy loss, convolved with every probability rounded up (Fernandes, Def 10.4.1)"
+    )
     bits: int
     distance: Fraction
     eps: Fraction

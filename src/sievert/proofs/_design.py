@@ -21,7 +21,7 @@ from scipy.sparse.csgraph import connected_components
 from sievert.arrays import FloatArray, IndexArray
 from sievert.numerics import UNIT, decimal
 from sievert.proofs._base import Proof
-from sievert.proofs._reading import floats, fraction, indices, whole
+from sievert.proofs._reading import floats, fraction, indices, listed, whole
 from sievert.proofs._space import Decay, ProofSpace
 
 __all__ = [
@@ -98,6 +98,9 @@ class OptimalDesignProof(Proof):
     """
 
     kind: ClassVar[str] = "optimal design"
+    grounds: ClassVar[str] = (
+        "weak duality of linear programming: multipliers of the constraints bound every private mechanism"
+    )
     space: ProofSpace
     decay: Decay
     prior: NDArray[Any]
@@ -133,27 +136,27 @@ class OptimalDesignProof(Proof):
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> OptimalDesignProof:
-        listed = data["multipliers"]
-        if any(len(entry) != 3 for entry in listed):
+        arrows = listed(data["multipliers"])
+        if any(len(entry) != 3 for entry in arrows):
             raise ValueError("a multiplier is a triple of arc, output and value")
         return cls(
             ProofSpace.from_data(data["space"]),
             Decay.from_data(data),
             _numbers(data["prior"]),
-            np.array([_numbers(row) for row in data["loss"]]),
+            np.array([_numbers(row) for row in listed(data["loss"])]),
             parts_of_one(data["counts"]),
             Multipliers(
-                indices([entry[0] for entry in listed]),
-                indices([entry[1] for entry in listed]),
-                floats([entry[2] for entry in listed]),
+                indices([entry[0] for entry in arrows]),
+                indices([entry[1] for entry in arrows]),
+                floats([entry[2] for entry in arrows]),
             ),
             tuple(
                 UniformPart(indices(part["points"]), indices(part["group"]), floats(part["price"]))
-                for part in data["uniform"]
+                for part in listed(data["uniform"])
             ),
             float(fraction(data["lower"])),
             float(fraction(data["upper"])),
-            tuple(data.get("labels", ())),
+            tuple(listed(data.get("labels", []))),
         )
 
     def check(self) -> None:

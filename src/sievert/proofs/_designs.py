@@ -14,7 +14,7 @@ from sievert.arrays import FloatArray, ObjectArray
 from sievert.numerics import UNIT, decimal
 from sievert.proofs._base import Proof, rows_from
 from sievert.proofs._design import SCALE, costs, loss_above, parts_of_one, require_rows
-from sievert.proofs._reading import floats, fraction, fractions, whole
+from sievert.proofs._reading import floats, fraction, fractions, listed, whole
 from sievert.proofs._space import ProofSpace, exact_power
 
 __all__ = [
@@ -36,6 +36,9 @@ class ExactDesignProof(Proof):
     """
 
     kind: ClassVar[str] = "exact optimal design"
+    grounds: ClassVar[str] = (
+        "strong duality of linear programming: the mechanism's loss equals its multipliers' bound"
+    )
     space: ProofSpace
     alpha: Fraction
     prior: ObjectArray
@@ -61,7 +64,10 @@ class ExactDesignProof(Proof):
             _row(data["prior"]),
             rows_from(data["loss"]),
             rows_from(data["channel"]),
-            tuple((whole(arc), whole(output), fraction(value)) for arc, output, value in data["multipliers"]),
+            tuple(
+                (whole(arc), whole(output), fraction(value))
+                for arc, output, value in listed(data["multipliers"])
+            ),
         )
 
     def value(self) -> Fraction:
@@ -141,6 +147,7 @@ class LeakageDesignProof(Proof):
     """
 
     kind: ClassVar[str] = "leakage design"
+    grounds: ClassVar[str] = "weak duality: a best guess is at least as good as any mixture of guesses"
     family: str
     prior: FloatArray
     loss: FloatArray

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 from sievert.numerics import decimal, exp_below
 from sievert.proofs._base import Proof
-from sievert.proofs._reading import fraction, fractions, whole
+from sievert.proofs._reading import fraction, fractions, listed, whole
 
 __all__ = ["DocumentsProof", "Way", "distance_above"]
 
@@ -47,6 +47,9 @@ class DocumentsProof(Proof):
     """
 
     kind: ClassVar[str] = "documents"
+    grounds: ClassVar[str] = (
+        "any plan between two documents bounds what tells them apart (Fernandes, Thm 9.2)"
+    )
     eps: Fraction
     vectors: tuple[tuple[Fraction, ...], ...]
     bags: tuple[tuple[tuple[int, int], ...], ...]
@@ -73,10 +76,11 @@ class DocumentsProof(Proof):
         drawn = data["drawn"]
         return cls(
             fraction(data["eps"]),
-            tuple(fractions(row) for row in data["vectors"]),
-            tuple(tuple((whole(word), whole(times)) for word, times in bag) for bag in data["bags"]),
+            tuple(fractions(row) for row in listed(data["vectors"])),
+            tuple(tuple((whole(word), whole(times)) for word, times in bag) for bag in listed(data["bags"])),
             tuple(
-                tuple((whole(i), whole(j), whole(units)) for i, j, units in plan) for plan in data["plans"]
+                tuple((whole(i), whole(j), whole(units)) for i, j, units in plan)
+                for plan in listed(data["plans"])
             ),
             None if drawn is None else whole(drawn),
             whole(data["releases"]),

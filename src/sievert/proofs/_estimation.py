@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from sievert.arrays import AnyArray
 from sievert.numerics import at_most
 from sievert.proofs._base import ROUNDING, Proof, exact_rows, rows_from, texts_of
-from sievert.proofs._reading import fraction, fractions, whole
+from sievert.proofs._reading import fraction, fractions, listed, whole
 
 __all__ = ["LikelihoodProof", "TransportProof"]
 
@@ -42,6 +42,7 @@ class LikelihoodProof(Proof):
     """
 
     kind: ClassVar[str] = "likelihood"
+    grounds: ClassVar[str] = "the log-likelihood is concave, so its slopes bound every other distribution"
     rows: AnyArray
     outputs: tuple[int, ...]
     counts: tuple[Fraction, ...]
@@ -65,7 +66,7 @@ class LikelihoodProof(Proof):
         """The certificate back from plain data."""
         return cls(
             rows_from(data["rows"]),
-            tuple(whole(value, 1) for value in data["outputs"]),
+            tuple(whole(value, 1) for value in listed(data["outputs"])),
             fractions(data["counts"]),
             fractions(data["distribution"]),
             fraction(data["reports"]),
@@ -147,6 +148,7 @@ class TransportProof(Proof):
     """
 
     kind: ClassVar[str] = "transport"
+    grounds: ClassVar[str] = "Kantorovich duality: a plan from above, potentials from below"
     distances: AnyArray
     p: tuple[Fraction, ...]
     q: tuple[Fraction, ...]
@@ -174,7 +176,7 @@ class TransportProof(Proof):
             rows_from(data["distances"]),
             fractions(data["p"]),
             fractions(data["q"]),
-            tuple((whole(i), whole(j), fraction(mass)) for i, j, mass in data["moves"]),
+            tuple((whole(i), whole(j), fraction(mass)) for i, j, mass in listed(data["moves"])),
             fractions(data["potentials"]),
             fraction(data["lower"]),
             fraction(data["upper"]),

@@ -24,7 +24,7 @@ from sievert.arrays import FloatArray
 from sievert.numerics import UNIT, decimal, eps_in_words, exp_below, exp_enclosure, sum_error
 from sievert.proofs._base import Proof
 from sievert.proofs._bounds import SMALLEST, channel_table, channel_value, dual_bound, exact_sum
-from sievert.proofs._reading import floats, fraction, indices, whole
+from sievert.proofs._reading import floats, fraction, listed, pairs, whole
 from sievert.proofs._space import ProofSpace
 
 __all__ = ["DirectedProof", "GroupsProof", "images"]
@@ -46,6 +46,7 @@ class GroupsProof(Proof):
     """
 
     kind: ClassVar[str] = "worst of groups"
+    grounds: ClassVar[str] = "weak duality of linear programming above, an explicit private channel below"
     space: ProofSpace
     eps: Fraction
     cases: list[Certificate]
@@ -68,10 +69,10 @@ class GroupsProof(Proof):
         return cls(
             ProofSpace.from_data(data["space"]),
             fraction(data["eps"]),
-            list(data["cases"]),
+            listed(data["cases"]),
             data["lower"],
             None if data["outputs"] is None else whole(data["outputs"], 1),
-            tuple(tuple(whole(v) for v in image) for image in data["symmetries"]),
+            tuple(tuple(whole(v) for v in image) for image in listed(data["symmetries"])),
         )
 
     def bounds(self) -> tuple[Fraction | None, Fraction]:
@@ -159,8 +160,8 @@ class GroupsProof(Proof):
             raise ValueError("a symmetry must be a permutation of the points")
         moved = np.array(image, dtype=np.intp)[space.pairs]
         tables = []
-        for pairs in (space.pairs, moved):
-            low, high = pairs.min(axis=1), pairs.max(axis=1)
+        for ends in (space.pairs, moved):
+            low, high = ends.min(axis=1), ends.max(axis=1)
             order = np.lexsort((space.lengths, high, low))
             tables.append((low[order], high[order], space.lengths[order]))
         if any((a != b).any() for a, b in zip(*tables, strict=True)):
@@ -196,6 +197,7 @@ class DirectedProof(Proof):
     """
 
     kind: ClassVar[str] = "worst leakage, one way"
+    grounds: ClassVar[str] = "weak duality of linear programming above, an explicit private channel below"
     size: int
     arcs: NDArray[np.intp]
     eps: Fraction
@@ -219,7 +221,7 @@ class DirectedProof(Proof):
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> DirectedProof:
-        arcs = indices(data["arcs"]).reshape(-1, 2)
+        arcs = pairs(data["arcs"])
         return cls(whole(data["size"], 1), arcs, fraction(data["eps"]), data["upper"], data["lower"])
 
     @cached_property
@@ -249,7 +251,7 @@ class DirectedProof(Proof):
     def _upper(self) -> Fraction:
         kind = self.upper["type"]
         if kind == "dual":
-            if len(self.upper["backward"]):
+            if len(listed(self.upper["backward"])):
                 raise ValueError("an arc has no multiplier in the other direction")
             space = ProofSpace(self.size, self.arcs, np.ones(len(self.arcs)))
             return dual_bound(space, self.eps, np.eye(self.size), self.upper)

@@ -21,7 +21,7 @@ from sievert.arrays import ObjectArray
 from sievert.numerics import decimal, exact_matmul
 from sievert.proofs._base import Proof, require_channels, require_prior, rows_from, texts_of
 from sievert.proofs._neighbours import Neighbours, binary_digits, polar_excess, shown
-from sievert.proofs._reading import fraction, fractions, whole
+from sievert.proofs._reading import flag, fraction, fractions, listed, whole
 
 __all__ = ["FrontierProof"]
 
@@ -51,6 +51,9 @@ class FrontierProof(Proof):
     """
 
     kind: ClassVar[str] = "inference frontier"
+    grounds: ClassVar[str] = (
+        "weak duality: prices that no private column exceeds bound every mechanism within the limits"
+    )
     space: Neighbours
     prior: ObjectArray
     gain: ObjectArray
@@ -92,18 +95,21 @@ class FrontierProof(Proof):
             Neighbours.from_data(data["space"]),
             rows_from([data["prior"]])[0],
             rows_from(data["gain"]),
-            tuple(rows_from(table) for table in data["joints"]),
-            tuple(None if table is None else rows_from(table) for table in data["wants"]),
+            tuple(rows_from(table) for table in listed(data["joints"])),
+            tuple(None if table is None else rows_from(table) for table in listed(data["wants"])),
             tuple(fractions(data["limits"])),
             rows_from(data["mechanism"]),
             rows_from([data["prices"]])[0],
-            tuple(rows_from(table) for table in data["weights"]),
-            tuple((whole(e, 0), whole(t, 0), whole(y, 0), fraction(v)) for e, t, y, v in data["multipliers"]),
+            tuple(rows_from(table) for table in listed(data["weights"])),
+            tuple(
+                (whole(e, 0), whole(t, 0), whole(y, 0), fraction(v))
+                for e, t, y, v in listed(data["multipliers"])
+            ),
             tuple(fractions(data["given"])),
             fraction(data["lower"]),
             fraction(data["upper"]),
             fraction(data["tails"]),
-            data["robust"] is True,
+            flag(data["robust"]),
         )
 
     @cached_property

@@ -47,6 +47,7 @@ class JointNoiseProof(Proof):
     """
 
     kind: ClassVar[str] = "noise of several tables"
+    grounds: ClassVar[str] = "independent noise adds up over the tables (Fernandes, Lem 3.6, for each)"
     eps: Fraction
     tables: tuple[TableCosts, ...]
     edges: tuple[tuple[int, int, Fraction], ...] | None

@@ -12,7 +12,7 @@ import numpy as np
 
 from sievert.arrays import AnyArray
 from sievert.channels import GeometricLaw, NoiseLaw, StaircaseLaw, TableNoise
-from sievert.numerics import at_most, claim_in_words, decimal, exact_matmul
+from sievert.numerics import at_most, claim_in_words, decimal, exact_matmul, exp_above
 from sievert.policies import Move, Sensitivity
 from sievert.proofs._base import (
     ROUNDING,
@@ -24,7 +24,7 @@ from sievert.proofs._base import (
     unevenness,
 )
 from sievert.proofs._promises import DIGITS, LARGEST_RELEASES, GuessProof
-from sievert.proofs._reading import flag, fraction, whole
+from sievert.proofs._reading import flag, fraction, listed, whole
 
 __all__ = [
     "AdditiveCapacityProof",
@@ -47,6 +47,7 @@ class ComposedGuessProof(Proof):
     """
 
     kind: ClassVar[str] = "guess after several releases"
+    grounds: ClassVar[str] = "the composition of adaptive releases (Kairouz, Oh and Viswanath, Thm 3.3)"
     eps: Fraction
     delta: Fraction
     releases: int
@@ -131,6 +132,10 @@ class NoiseProof(Proof):
     smaller ε."""
 
     kind: ClassVar[str] = "noise"
+    grounds: ClassVar[str] = (
+        "ratios of discrete Laplace noise multiply over the steps that a record moves a table by "
+        "(Fernandes, Lem 3.6)"
+    )
     eps: Fraction
     step_eps: Fraction | None
     step_alpha: Fraction | None
@@ -155,7 +160,7 @@ class NoiseProof(Proof):
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> NoiseProof:
         level = [None if data[name] is None else fraction(data[name]) for name in ("step_eps", "step_alpha")]
-        moves = tuple(Move(whole(steps), fraction(length)) for steps, length in data["moves"])
+        moves = tuple(Move(whole(steps), fraction(length)) for steps, length in listed(data["moves"]))
         return cls(fraction(data["eps"]), level[0], level[1], moves)
 
     def proved(self) -> str:
@@ -174,6 +179,9 @@ class NoiseProof(Proof):
             raise ValueError(f"no move needs ε = {self.eps}: it is not the level of this noise")
         about = "" if self.step_alpha is None else f" (to {float(SLACK):g})"
         return f"for every move of one record the noise keeps ε = {self.eps}, and no smaller one{about}"
+
+    def meaning(self) -> str:
+        return _one_record(self.eps)
 
     def _holds(self, move: Move) -> bool:
         """λ^steps ≥ e^(-ε·length)."""
@@ -226,6 +234,7 @@ class StaircaseProof(Proof):
     smaller ε."""
 
     kind: ClassVar[str] = "staircase noise"
+    grounds: ClassVar[str] = "a move of c steps crosses at most c/width edges of a staircase, rounded up"
     eps: Fraction
     stair_eps: Fraction
     width: int
@@ -251,7 +260,7 @@ class StaircaseProof(Proof):
             whole(data["width"], 1),
             whole(data["top"], 1),
             whole(data["cells"], 1),
-            tuple(Move(whole(steps), fraction(length)) for steps, length in data["moves"]),
+            tuple(Move(whole(steps), fraction(length)) for steps, length in listed(data["moves"])),
         )
 
     def proved(self) -> str:
@@ -271,6 +280,17 @@ class StaircaseProof(Proof):
             raise ValueError(f"no move needs ε = {self.eps}: it is not the level of this noise")
         return f"for every move of one record the stairs keep ε = {self.eps}, and no smaller one"
 
+    def meaning(self) -> str:
+        return _one_record(self.eps)
+
+
+def _one_record(eps: Fraction) -> str:
+    """What a level of noise means for whoever is in the data."""
+    return (
+        f"a published table is at most {decimal(exp_above(eps), 6, False)} times as likely with one record "
+        "as with any record at a distance of 1 in its place."
+    )
+
 
 @certificate.register
 def _of_stairs(law: StaircaseLaw, noise: TableNoise, sensitivity: Sensitivity) -> Proof:
@@ -289,6 +309,7 @@ class AdditiveCapacityProof(Proof):
     """lower ≤ additive capacity over gains in [0, 1] ≤ upper, for the prior or (`any_prior`) over all."""
 
     kind: ClassVar[str] = "additive capacity"
+    grounds: ClassVar[str] = "no gain in [0, 1] exceeds the total variation from any fixed law of outputs"
     channel: AnyArray  # [input, output]
     prior: AnyArray  # [1, input]
     gain: AnyArray  # [action, input]

@@ -35,6 +35,9 @@ class NoiseOrderProof(Proof):
     """
 
     kind: ClassVar[str] = "order of noise"
+    grounds: ClassVar[str] = (
+        "geometric noise of the larger ratio is that of the smaller plus independent noise"
+    )
     first: tuple[str, Fraction]
     second: tuple[str, Fraction]
     holds: bool

@@ -15,7 +15,7 @@ from sievert.arrays import AnyArray, ObjectArray
 from sievert.numerics import exact_matmul
 from sievert.proofs._base import Proof, exact_rows, require_channels, require_prior, rows_from, texts_of
 from sievert.proofs._neighbours import Neighbours, shown
-from sievert.proofs._reading import whole
+from sievert.proofs._reading import listed, whole
 
 __all__ = [
     "AccuracyCounterexample",
@@ -31,6 +31,9 @@ class DaleniusProof(Proof):
     5.3)."""
 
     kind: ClassVar[str] = "Dalenius witness"
+    grounds: ClassVar[str] = (
+        "a correlated secret that is guessed better refutes refinement (Fernandes, eq. 5.3)"
+    )
     less_safe: AnyArray
     safer: AnyArray
     joint: AnyArray
@@ -71,6 +74,9 @@ class NoFreeLunchProof(Proof):
     5.1)."""
 
     kind: ClassVar[str] = "no free lunch"
+    grounds: ClassVar[str] = (
+        "secret and use being one, privacy and accuracy cannot both be had (Fernandes, Thm 5.1)"
+    )
     channel: AnyArray
     prior: AnyArray
 
@@ -122,6 +128,7 @@ class InferenceCounterexample(Proof):
     5.2)."""
 
     kind: ClassVar[str] = "inference counter-example"
+    grounds: ClassVar[str] = "two uses that are told apart carry a secret with them (Fernandes, Thm 5.2)"
     channel: AnyArray
     pair: tuple[int, int]
 
@@ -130,7 +137,7 @@ class InferenceCounterexample(Proof):
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> InferenceCounterexample:
-        first, second = (whole(value, 0) for value in data["pair"])
+        first, second = (whole(value, 0) for value in listed(data["pair"]))
         return cls(rows_from(data["channel"]), (first, second))
 
     @property
@@ -168,6 +175,7 @@ class AccuracyCounterexample(Proof):
     """
 
     kind: ClassVar[str] = "accuracy counter-example"
+    grounds: ClassVar[str] = "another mechanism, as private, tells the use better (Fernandes, Thm 5.3)"
     space: Neighbours
     channel: AnyArray
     other: AnyArray

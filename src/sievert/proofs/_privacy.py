@@ -25,7 +25,7 @@ from sievert.proofs._base import (
     rows_from,
     texts_of,
 )
-from sievert.proofs._reading import flag, fraction, whole
+from sievert.proofs._reading import flag, fraction, listed, whole
 
 __all__ = [
     "EXPONENTIAL",
@@ -63,6 +63,7 @@ class PrivacyProof(Proof):
     """No pair of secrets is told apart better by B: d_A ≥ d_B. The channels are all the proof needs."""
 
     kind: ClassVar[str] = "privacy order holds"
+    grounds: ClassVar[str] = "ratios of likelihoods, compared as fractions for every pair of secrets"
     less_safe: AnyArray
     safer: AnyArray
     exact: bool = True
@@ -117,6 +118,7 @@ class PrivacyOrderProof(Proof):
     """A pair of secrets that B tells apart better than A: B is not private for A's own metric."""
 
     kind: ClassVar[str] = "privacy order"
+    grounds: ClassVar[str] = "one ratio of likelihoods that exceeds every ratio of the other channel"
     less_safe: AnyArray
     safer: AnyArray
     pair: tuple[int, int]
@@ -134,7 +136,7 @@ class PrivacyOrderProof(Proof):
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> PrivacyOrderProof:
-        i, j = (whole(v) for v in data["pair"])
+        i, j = (whole(v) for v in listed(data["pair"]))
         a, b = rows_from(data["less_safe"]), rows_from(data["safer"])
         return cls(a, b, (i, j), whole(data["output"]), flag(data["exact"]))
 
@@ -234,6 +236,9 @@ class MetricOrderProof(Proof):
     """Whether B's smallest ε under a metric is at most A's; float channels up to a relative 1e-9."""
 
     kind: ClassVar[str] = "privacy order for one metric"
+    grounds: ClassVar[str] = (
+        "the smallest ε is the steepest log-ratio for the distance; slopes are compared exactly"
+    )
     less_safe: AnyArray
     safer: AnyArray
     metric: AnyArray
@@ -337,6 +342,7 @@ class FamilyProof(Proof):
     """Whether a member of one family is refined by a member of another (average and max order)."""
 
     kind: ClassVar[str] = "refinement of families"
+    grounds: ClassVar[str] = "closed forms of when one family refines another (Fernandes, Thm 4.16, 4.21)"
     first: str
     second: str
     size: int

@@ -24,7 +24,7 @@ from sievert.arrays import FloatArray
 from sievert.numerics import claim_in_words, decimal, exp_below
 from sievert.proofs._base import Proof
 from sievert.proofs._bounds import dual_bound
-from sievert.proofs._reading import floats, fraction, fractions, whole
+from sievert.proofs._reading import floats, fraction, fractions, listed, whole
 from sievert.proofs._space import ProofSpace
 
 __all__ = ["ApproximateProof", "GuessProof", "RepeatedGuessProof", "hockey_stick_excess"]
@@ -81,6 +81,9 @@ class GuessProof(Proof):
     """
 
     kind: ClassVar[str] = "guess under a claim"
+    grounds: ClassVar[str] = (
+        "weak duality above, the truth with probability δ and else randomised response below"
+    )
     eps: Fraction
     delta: Fraction
     values: int
@@ -169,6 +172,7 @@ class RepeatedGuessProof(Proof):
     """
 
     kind: ClassVar[str] = "repeated guess between two values"
+    grounds: ClassVar[str] = "the composition of adaptive releases (Kairouz, Oh and Viswanath, Thm 3.3)"
     eps: Fraction
     delta: Fraction
     releases: int
@@ -188,7 +192,7 @@ class RepeatedGuessProof(Proof):
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> RepeatedGuessProof:
-        first, second = data["prior"]
+        first, second = listed(data["prior"])
         return cls(
             fraction(data["eps"]),
             _probability(data["delta"], "delta"),
@@ -274,6 +278,9 @@ class ApproximateProof(Proof):
     """
 
     kind: ClassVar[str] = "approximate worst guess"
+    grounds: ClassVar[str] = (
+        "weak duality with hockey-stick constraints above, an explicit private channel below"
+    )
     space: ProofSpace
     eps: Fraction
     delta: Fraction
@@ -311,7 +318,7 @@ class ApproximateProof(Proof):
             floats(data["objective"]),
             data["dual"],
             data["channel"],
-            tuple(data.get("labels", ())),
+            tuple(listed(data.get("labels", []))),
             _stated(data),
         )
 

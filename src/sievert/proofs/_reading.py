@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from fractions import Fraction
 from typing import Any
 
@@ -16,13 +17,29 @@ from numpy.typing import NDArray
 
 from sievert.numerics import as_fraction, brief
 
-__all__ = ["flag", "floats", "fraction", "fractions", "indices", "parse_json", "require_plain", "whole"]
+__all__ = [
+    "flag",
+    "floats",
+    "fraction",
+    "fractions",
+    "indices",
+    "listed",
+    "number",
+    "pairs",
+    "parse_json",
+    "require_plain",
+    "whole",
+]
 
 # Proofs are a few levels deep.
 DEEPEST = 50
 # Python writes and reads whole numbers of up to 4300 digits.
 MOST_DIGITS = 4300
 LARGEST_POINT = 2**40
+# Whole numbers that NumPy reads as such.
+LARGEST_WHOLE = 2**63
+# A text with a point or an exponent; a ratio of whole numbers is read before it.
+DECIMAL = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 
 
 def parse_json(text: str) -> Any:
@@ -98,6 +115,8 @@ def fraction(value: Any) -> Fraction:
             raise ValueError(f"{brief(value)} has more than {MOST_DIGITS} digits")
         if _is_digits(above.removeprefix("-")) and (_is_digits(below) or not bar):
             return Fraction(int(above), int(below or 1))
+        if DECIMAL.fullmatch(value) is None:
+            raise ValueError(f"{brief(value)} is not a number")
     if isinstance(value, bool):
         raise ValueError(f"{value} is not a number")
     return as_fraction(value)
@@ -133,17 +152,53 @@ def flag(value: Any) -> bool:
     return value
 
 
+def listed(values: Any) -> Any:
+    """A list, not a text or a dictionary that can be read like one."""
+    if not isinstance(values, list | tuple | np.ndarray):
+        raise ValueError(f"{brief(values)} must be a list")
+    return values
+
+
+def number(value: Any) -> float:
+    """A finite number as a float; a text or a truth value is none."""
+    return float(floats([value])[0])
+
+
 def floats(values: Any) -> NDArray[np.float64]:
-    """Nested lists of finite numbers as an array; texts are no numbers here."""
+    """Nested lists of finite numbers as an array; texts and truth values are no numbers here."""
+    _require_numbers(values)
     table = np.array(values)
     if table.size and (table.dtype.kind not in "iuf" or not np.isfinite(table).all()):
         raise ValueError("a list of the proof has an entry that is not a finite number")
     return table.astype(np.float64)
 
 
+def _require_numbers(values: Any) -> None:
+    """Nested lists without truth values and without whole numbers that an array would round or refuse."""
+    if isinstance(values, np.ndarray):
+        return
+    level = list(values) if isinstance(values, list | tuple) else [values]
+    while level:
+        for value in level:
+            if isinstance(value, bool) or (isinstance(value, int) and abs(value) >= LARGEST_WHOLE):
+                raise ValueError(f"{brief(value)} in a list of the proof is not a number that it may have")
+        level = [inner for value in level if isinstance(value, list | tuple) for inner in value]
+
+
 def indices(values: Any) -> NDArray[np.intp]:
     """Nested lists of positions, whole numbers ≥ 0, as an array."""
+    _require_numbers(values)
     table = np.array(values)
     if table.size and (table.dtype.kind != "i" or table.min() < 0 or table.max() > LARGEST_POINT):
         raise ValueError("a list of positions has an entry that is not a whole number ≥ 0")
     return table.astype(np.intp)
+
+
+def pairs(values: Any) -> NDArray[np.intp]:
+    """A list of pairs of positions as an array of two columns."""
+    table = indices(listed(values))
+    if len(values) == 0:
+        return table.reshape(0, 2)
+    if table.ndim != 2 or table.shape[1] != 2:
+        raise ValueError("an edge is a pair of points")
+    return table

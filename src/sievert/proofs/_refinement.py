@@ -27,7 +27,7 @@ from sievert.proofs._base import (
     texts_of,
     unevenness,
 )
-from sievert.proofs._reading import flag, fraction, whole
+from sievert.proofs._reading import flag, fraction, listed, whole
 
 __all__ = [
     "AdversaryProof",
@@ -45,6 +45,7 @@ class CascadeProof(Proof):
     """B = A·R for a channel R, exactly (tolerance 0) or up to a total-variation distance in every row."""
 
     kind: ClassVar[str] = "refinement"
+    grounds: ClassVar[str] = "post-processing helps no adversary (Blackwell; Fernandes, Lem 2.2)"
     less_safe: AnyArray
     safer: AnyArray
     post: AnyArray
@@ -102,6 +103,9 @@ class MixtureProof(Proof):
     """Every posterior of B is a mixture of posteriors of A: B = A·M for some M ≥ 0 (Fernandes, Thm 4.1)."""
 
     kind: ClassVar[str] = "max refinement"
+    grounds: ClassVar[str] = (
+        "posteriors that are mixtures of others say no more than these (Fernandes, Thm 4.1)"
+    )
     less_safe: AnyArray
     safer: AnyArray
     mixing: AnyArray
@@ -154,6 +158,7 @@ class AdversaryProof(Proof):
     """
 
     kind: ClassVar[str] = "objecting adversary"
+    grounds: ClassVar[str] = "an adversary who expects more refutes refinement (Fernandes, Lem 2.2)"
     less_safe: AnyArray
     safer: AnyArray
     gain: AnyArray
@@ -239,6 +244,7 @@ class ClassProof(Proof):
     """
 
     kind: ClassVar[str] = "class of adversaries"
+    grounds: ClassVar[str] = "post-processing that no generator of the class objects to"
     less_safe: AnyArray
     safer: AnyArray
     generators: AnyArray
@@ -291,6 +297,7 @@ class PartitionProof(Proof):
     """The output of every input under both programs; with `pair`, two inputs that only B tells apart."""
 
     kind: ClassVar[str] = "partitions"
+    grounds: ClassVar[str] = "a function of an output tells no more than the output"
     less_safe: tuple[int, ...]
     safer: tuple[int, ...]
     pair: tuple[int, int] | None = None
@@ -301,7 +308,7 @@ class PartitionProof(Proof):
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> PartitionProof:
-        a, b = (tuple(whole(v) for v in data[name]) for name in ("less_safe", "safer"))
+        a, b = (tuple(whole(v) for v in listed(data[name])) for name in ("less_safe", "safer"))
         pair = data["pair"]
         return cls(a, b, None if pair is None else _pair(pair))
 
@@ -343,6 +350,7 @@ class BlockSizesProof(Proof):
     """B is no coarsening of A however the blocks lie: their sizes forbid it."""
 
     kind: ClassVar[str] = "block sizes"
+    grounds: ClassVar[str] = "a coarsening joins whole blocks, so that some sizes are impossible"
     less_safe: tuple[tuple[int, int], ...]
     safer: tuple[tuple[int, int], ...]
 
@@ -351,7 +359,10 @@ class BlockSizesProof(Proof):
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> BlockSizesProof:
-        a, b = (tuple((whole(s, 1), whole(c, 1)) for s, c in data[name]) for name in ("less_safe", "safer"))
+        a, b = (
+            tuple((whole(s, 1), whole(c, 1)) for s, c in listed(data[name]))
+            for name in ("less_safe", "safer")
+        )
         return cls(a, b)
 
     def proved(self) -> str:

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 from sievert.arrays import ObjectArray
 from sievert.proofs._base import Proof, require_prior, rows_from, texts_of
+from sievert.proofs._reading import listed
 from sievert.proofs._universal import UniversalProof, best_loss
 
 __all__ = ["RegretProof"]
@@ -33,6 +34,9 @@ class RegretProof(Proof):
     """
 
     kind: ClassVar[str] = "least regret"
+    grounds: ClassVar[str] = (
+        "concavity: prices at extreme private columns bound the regret of every mechanism"
+    )
     most: UniversalProof
     priors: ObjectArray
     weights: ObjectArray
@@ -54,7 +58,7 @@ class RegretProof(Proof):
             UniversalProof.from_data(data["most"]),
             rows_from(data["priors"]),
             rows_from([data["weights"]])[0],
-            tuple(rows_from(rival) for rival in data["rivals"]),
+            tuple(rows_from(rival) for rival in listed(data["rivals"])),
             rows_from([data["prices"]])[0],
         )
 

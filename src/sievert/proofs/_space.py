@@ -12,7 +12,7 @@ import numpy as np
 
 from sievert.arrays import FloatArray, IndexArray
 from sievert.numerics import UNIT, exp_above, exp_below, exp_enclosure, exp_upper, rounded_to, sum_error
-from sievert.proofs._reading import flag, floats, fraction, indices, whole
+from sievert.proofs._reading import flag, floats, fraction, pairs, whole
 from sievert.spaces import Edges, closure, least_lengths, shortest_paths
 
 if TYPE_CHECKING:
@@ -99,15 +99,15 @@ class ProofSpace:
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> ProofSpace:
         """The space back from plain data."""
-        pairs = indices(data["edges"]).reshape(-1, 2)
+        edges = pairs(data["edges"])
         given = data.get("lengths")
-        lengths = np.ones(len(pairs)) if given is None else floats(given)
+        lengths = np.ones(len(edges)) if given is None else floats(given)
         if lengths.ndim != 1:
             raise ValueError("every edge needs one length")
         places = data.get("coordinates")
         return cls(
             whole(data["size"], 1),
-            pairs,
+            edges,
             lengths,
             flag(data.get("metric", False)),
             None if places is None else floats(places),

@@ -184,6 +184,7 @@ class UniversalProof(Setting):
     """A mechanism that is best, up to a gap, whatever the prior: corners of its cells, with prices."""
 
     kind: ClassVar[str] = "universal optimality"
+    grounds: ClassVar[str] = "the loss is linear on cells of priors, the least loss concave: corners decide"
     priors: ObjectArray
     prices: ObjectArray
     gap: Fraction = Fraction(0)
@@ -225,6 +226,7 @@ class BetterForPriorProof(Setting):
     """A prior for which another private mechanism loses less."""
 
     kind: ClassVar[str] = "better for a prior"
+    grounds: ClassVar[str] = "a private mechanism that loses less for one prior"
     prior: ObjectArray
     better: ObjectArray
     gap: Fraction
@@ -263,6 +265,7 @@ class LargestGapProof(Proof):
     """How much more than the best a mechanism loses at the prior that is worst for it, from both sides."""
 
     kind: ClassVar[str] = "largest gap over priors"
+    grounds: ClassVar[str] = "corners of the cells of priors above, one prior below"
     attained: BetterForPriorProof
     most: UniversalProof
 

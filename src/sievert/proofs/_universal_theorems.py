@@ -15,7 +15,7 @@ import numpy as np
 
 from sievert.arrays import ObjectArray
 from sievert.proofs._base import Proof, proof_from_dict
-from sievert.proofs._reading import whole
+from sievert.proofs._reading import listed, whole
 from sievert.proofs._space import ProofSpace, exact_power
 from sievert.proofs._universal import Setting, UniversalProof
 
@@ -40,6 +40,7 @@ class QuotientProof(Setting):
     """
 
     kind: ClassVar[str] = "universal optimality of blocks"
+    grounds: ClassVar[str] = "averaging rows over inputs that nothing tells apart keeps a mechanism private"
     blocks: tuple[tuple[int, ...], ...]
     inner: Proof
 
@@ -49,7 +50,7 @@ class QuotientProof(Setting):
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> QuotientProof:
-        blocks = tuple(tuple(whole(x) for x in block) for block in data["blocks"])
+        blocks = tuple(tuple(whole(x) for x in block) for block in listed(data["blocks"]))
         return cls(*cls.setting_from(data), blocks, proof_from_dict(data["inner"]))
 
     def proved(self) -> str:
@@ -62,6 +63,9 @@ class QuotientProof(Setting):
         inner, first = self.inner, [block[0] for block in self.blocks]
         if not isinstance(inner, UniversalProof | UniversalByTheoremProof) or inner.alpha != self.alpha:
             raise ValueError("the proof about representatives is of another kind")
+        # Losses of one block may differ by a factor, which would multiply a gap.
+        if isinstance(inner, UniversalProof) and inner.gap != 0:
+            raise ValueError("the proof about representatives leaves a gap")
         for name, given, own in (
             ("loss", inner.loss, self.loss[:, first]),
             ("mechanism", _merged(inner.channel), _merged(self.channel[first])),
@@ -108,6 +112,7 @@ class UniversalByTheoremProof(Setting):
     """A mechanism to which a theorem applies; `witness` is what the theorem asks to be shown."""
 
     kind: ClassVar[str] = "universal optimality by theorem"
+    grounds: ClassVar[str] = "the theorem that the statement names"
     theorem: str
     witness: tuple[int, ...]
 
@@ -116,7 +121,7 @@ class UniversalByTheoremProof(Setting):
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> UniversalByTheoremProof:
-        witness = tuple(whole(item) for item in data["witness"])
+        witness = tuple(whole(item) for item in listed(data["witness"]))
         return cls(*cls.setting_from(data), str(data["theorem"]), witness)
 
     def proved(self) -> str:

@@ -34,7 +34,7 @@ from sievert.proofs._bounds import (
     tree_lower,
     tree_upper,
 )
-from sievert.proofs._reading import floats, fraction, indices, whole
+from sievert.proofs._reading import floats, fraction, indices, listed, number, whole
 from sievert.proofs._space import LARGEST_TABLE, ProofSpace
 
 __all__ = ["WorstLeakageProof", "lower_value", "transitive_value", "upper_value"]
@@ -55,6 +55,10 @@ class WorstLeakageProof(Proof):
     """
 
     kind: ClassVar[str] = "worst leakage"
+    grounds: ClassVar[str] = (
+        "weak duality of linear programming above (Edwards et al., Thm 1 over records), an "
+        "explicit channel below"
+    )
     space: ProofSpace
     eps: Fraction
     upper: Certificate
@@ -95,7 +99,7 @@ class WorstLeakageProof(Proof):
             None if data.get("weights") is None else floats(data["weights"]),
             None if data.get("gain") is None else floats(data["gain"]),
             whole(data.get("copies", 1), 1),
-            tuple(data.get("labels", ())),
+            tuple(listed(data.get("labels", []))),
         )
 
     @property
@@ -133,6 +137,17 @@ class WorstLeakageProof(Proof):
         setting = f"{where}{self.space.size} points with ε = {eps_in_words(self.eps)}"
         most = f"{_shown(upper, down=False)}{each}"
         return f"{setting}, {what} of every private channel is at most {most}{reached}"
+
+    def meaning(self) -> str:
+        if not self.is_capacity:
+            return ""
+        each = (
+            "" if self.copies == 1 else f" about one record, and that to the power of {self.copies} about all"
+        )
+        return (
+            "whatever is released with this ε, seeing it makes a best guess at most "
+            f"{_shown(upper_value(self), down=False)} times as likely to be right as before{each}."
+        )
 
 
 def _shown(value: Fraction, down: bool) -> str:
@@ -189,7 +204,7 @@ def _packing_above(proof: WorstLeakageProof, certificate: Certificate) -> Fracti
 
 
 def _cover_above(proof: WorstLeakageProof, certificate: Certificate) -> Fraction:
-    return cover_bound(proof.space, proof.eps, certificate["centres"], float(certificate["radius"]))
+    return cover_bound(proof.space, proof.eps, certificate["centres"], number(certificate["radius"]))
 
 
 def _block_bounds_above(proof: WorstLeakageProof, certificate: Certificate) -> Fraction:

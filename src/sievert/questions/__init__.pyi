@@ -13,6 +13,7 @@ from ._accept import Promise as Promise
 from ._accept import checks as checks
 from ._accept import kept_promise as kept_promise
 from ._accept import record_belief as record_belief
+from ._accuracy import accurate_report as accurate_report
 from ._curves import GuessCurve as GuessCurve
 from ._curves import MapOfNoise as MapOfNoise
 from ._curves import NoiseOfCell as NoiseOfCell
@@ -24,6 +25,7 @@ from ._findings import Unanswered as Unanswered
 from ._leakage_curves import LeakageCurves as LeakageCurves
 from ._leakage_curves import leakage_curves as leakage_curves
 from ._seen import Seen as Seen
+from ._seen import belief_of as belief_of
 from ._seen import seen as seen
 from ._standing import Standing as Standing
 from ._standing import promised_guess as promised_guess

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from contextlib import suppress
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +17,7 @@ from sievert.channels import Channel
 from sievert.channels.divergences import delta_curve, renyi_curve, smallest_epsilon
 from sievert.errors import FileError, TooLargeError
 from sievert.limits import composed_epsilon, gaussian_delta, odds_growth
-from sievert.limits.promises import claim_of
+from sievert.limits.promises import ZeroConcentratedClaim, claim_of
 from sievert.numerics import amount, in_percent
 from sievert.results import Result
 from sievert.spaces import Metric
@@ -174,6 +175,8 @@ ORDERS = np.concatenate([[1.0], 1 + np.geomspace(1e-3, 1.0, 16), np.geomspace(2.
 LEVELS = 64
 HALVINGS = 60
 MOST_ORDERS = 1000
+# The δ at which a promise is read where the file names none.
+READ_DELTA = 1e-6
 # How much smaller than the tolerance of a claim the doubt about it is.
 DOUBT = 0.1
 
@@ -194,6 +197,8 @@ def kept_promise(view: Seen) -> Promise | None:
     """
     scenario, eps = view.scenario, view.epsilon.nats
     stated = scenario.document.claim
+    if stated is None and scenario.claimed_rho is not None:
+        return _by_noise(view, scenario.claimed_rho)
     if stated is None or (stated.eps is not None and not stated.delta):
         return _pure(scenario.claimed_eps, eps)
     found, own = _stated(view, stated), _pure(scenario.mechanism.promised, eps)
@@ -214,6 +219,20 @@ def _pure(claimed: float | None, eps: float) -> Promise | None:
     if not kept and claim == satisfied:
         claim, satisfied = (f"ε = {level:.17g}" for level in (claimed, eps))
     return Promise(claim, kept, satisfied)
+
+
+def _by_noise(view: Seen, rho: Fraction) -> Promise:
+    """What noise that keeps no ε promises: its ρ, an exact fraction, and ε at the δ of the file or 10^-6."""
+    scenario, neighbours = view.scenario, view.neighbours()
+    words = claim_of(**(scenario.claimed or {})).words
+    stated = scenario.mechanism.approximate
+    delta = READ_DELTA if stated is None else stated[1]
+    if neighbours is None:
+        found, how = ZeroConcentratedClaim(float(rho)).epsilon(delta), "which implies"
+    else:
+        found, how = smallest_epsilon(*neighbours, delta), "and exactly"
+    kept = stated is None or found <= stated[0] * (1 + CLAIM_TOLERANCE)
+    return Promise(words, kept, f"ρ = {float(rho):.6g}, {how} ε = {found:.6g} at δ = {delta:g}")
 
 
 def _stated(view: Seen, stated: ClaimModel) -> Promise:
@@ -242,8 +261,8 @@ def _implied(stated: ClaimModel, eps: float, words: str) -> Promise:
     found = f"ε = {eps:.6g}"
     if stated.eps is not None:
         return Promise(words, eps <= stated.eps * (1 + CLAIM_TOLERANCE), found)
-    # Bun and Steinke, Prop 1.4: ε-privacy is ε²/2-zCDP.
-    rho = eps**2 / 2
+    # What keeps ε has D_a ≤ a·ε·tanh(ε/2), which binary response reaches (Bun and Steinke have ε²/2).
+    rho = eps * math.tanh(eps / 2)
     if stated.rho is not None:
         return Promise(
             words, rho <= stated.rho * (1 + CLAIM_TOLERANCE), f"{found}, which implies ρ = {rho:.6g}"

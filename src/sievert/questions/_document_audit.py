@@ -19,8 +19,8 @@ from sievert.text import Profile, Promise, promise, promised, replacement_profil
 
 __all__ = ["SEED", "TRIED", "DocumentsAudit", "Pair", "audit_documents", "guess_at", "profile_of"]
 
-# Vocabularies whose pairs of words are looked at for the tight ε; twenty thousand take a minute.
-LARGEST_TIGHT = 3000
+# Vocabularies whose pairs of words are looked at for the tight ε: a few seconds.
+LARGEST_TIGHT = 20_000
 # Public words that are tried for a profile, and the seed of the trial: the same file has the same answer.
 TRIED, SEED = 400, 1
 
@@ -44,7 +44,9 @@ class DocumentsAudit(Result):
     Attributes
     ----------
     eps : nats per unit of the embedding's distance
-    word_nats : the most that exchanging one word for a near one costs: ε times the median nearest distance
+    tight_eps : the least ε that holds, never too low (None: not known, or not worked out)
+    word_nats : the most that exchanging the median public word for the nearest it is hidden among costs
+    neighbour : which word that is
     pairs : for every two reference documents
     worst : the largest of them in nats (None: no references)
     guess : best guess which reference was released, each as likely before, at most (None: no references)
@@ -73,6 +75,7 @@ class DocumentsAudit(Result):
     notes: tuple[str, ...] = ()
     sampler: str = field(default="exact")
     promised: str = ""
+    neighbour: str = "its nearest neighbour"
 
     def __str__(self) -> str:
         if self.worst is None:
@@ -104,7 +107,7 @@ def audit_documents(scenario: TextScenario) -> DocumentsAudit:
         mechanism.eps,
         _tight(scenario),
         _length_words(scenario),
-        mechanism.eps * _near_word(scenario),
+        mechanism.eps * _near_word(scenario) * ((length.size or 1) if length.rule == "sample" else 1),
         pairs,
         worst,
         guess,
@@ -115,6 +118,7 @@ def audit_documents(scenario: TextScenario) -> DocumentsAudit:
         _notes(scenario),
         "exact" if mechanism.exact else "float",
         promised(mechanism, length),
+        "its nearest neighbour" if mechanism.publishes is None else "the nearest of its public cluster",
     )
 
 
@@ -176,6 +180,11 @@ def _notes(scenario: TextScenario) -> tuple[str, ...]:
     if not scenario.mechanism.exact:
         notes.append(
             "Noise is drawn in floating point, in many dimensions: only decoded words are published."
+        )
+    if scenario.mechanism.tightens and scenario.embedding.size > LARGEST_TIGHT:
+        notes.append(
+            f"Less than ε = {scenario.mechanism.eps:g} holds; how much less is worked out for up to "
+            f"{LARGEST_TIGHT} words (documents.vocabulary takes the first of them)."
         )
     if scenario.mechanism.publishes is not None:
         notes.append("The cluster of every word is published as it is: words of two clusters are told apart.")

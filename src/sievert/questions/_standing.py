@@ -139,9 +139,9 @@ def _after_all(scenario: Scenario, audit: Audit) -> Amount | None:
 
 def _claim(scenario: Scenario, audit: Audit, releases: int) -> Claim | None:
     """What the file promises, or else what its mechanism keeps; None where that is no finite ε."""
-    stated = scenario.document.claim
+    stated = scenario.claimed
     if stated is not None and audit.claimed_eps is None:
-        return claim_of(**stated.model_dump(exclude_none=True), releases=releases)
+        return claim_of(**stated, releases=releases)
     eps = audit.epsilon.nats if audit.claimed_eps is None else audit.claimed_eps
     if math.isinf(eps):
         return None

@@ -4,36 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 from sievert.errors import FileError
 from sievert.files import VectorScenario
-from sievert.numerics import in_percent, positive, read_eps, whole
-from sievert.proofs import CodesProof, Proof
-from sievert.questions._answer import Answer
-from sievert.questions._vector_audit import DISTANCES, guess_between
+from sievert.numerics import in_percent, probability, whole
+from sievert.questions._vector_audit import DISTANCES
+from sievert.questions._vector_design import design_vectors
+from sievert.questions._vector_promise import VectorsAnswer, account_of, at_level, promise
 from sievert.vectors import (
-    MOST_CHANNEL_BITS,
-    Accountant,
     NoisyHash,
-    calibrate,
     channel,
-    choose_bits,
     estimate_distance,
 )
 
-__all__ = ["VectorsAnswer", "about_vectors", "compare_vectors", "promise_of_vectors"]
+__all__ = ["about_vectors", "compare_vectors"]
 
 # Beyond this many nats a bound on a guess says nothing.
 MEANINGFUL = 5.0
 SURE = 0.9
-
-
-@dataclass(frozen=True)
-class VectorsAnswer(Answer):
-    """The answer to one question about users' vectors."""
 
 
 def about_vectors(question: str, scenario: VectorScenario, **given: Any) -> VectorsAnswer:
@@ -43,47 +32,12 @@ def about_vectors(question: str, scenario: VectorScenario, **given: Any) -> Vect
         "explain": _explain,
         "limits": _limits,
         "breach": _breach,
-        "design": _design,
+        "design": design_vectors,
         "estimate": _estimate,
         "infer": _infer,
     }
     with scenario.at("mechanism"):
         return found[question](scenario, **given)
-
-
-def promise_of_vectors(scenario: VectorScenario) -> Proof:
-    """The proof of what one release promises the pair that the file is about."""
-    found, why = _promise(scenario)
-    if found is None:
-        raise FileError(f"{scenario.source}: has no certificate: {why}")
-    return found
-
-
-def _promise(scenario: VectorScenario, releases: int = 1) -> tuple[CodesProof | None, str]:
-    """ξ at the file's distance and δ with its law, or why there is no proof."""
-    mechanism, model = scenario.mechanism, scenario.document.vectors
-    if not isinstance(mechanism, NoisyHash):
-        return (
-            None,
-            f"the account of {mechanism.kind} is computed in floating point; lsh-response has a proof",
-        )
-    if not CodesProof.possible(mechanism.hashing.bits, releases):
-        return None, "so many bits and releases have a law too long to check one step at a time"
-    law = (account := _account(mechanism, model.distance, releases)).law
-    assert law is not None
-    xi = Fraction(account.xi(model.delta))
-    delta = read_eps(model.delta)
-    return CodesProof.of(law.coordinates, law.distance, law.eps, law.values, releases, xi, delta), ""
-
-
-def _account(mechanism: NoisyHash, distance: float, releases: int) -> Accountant:
-    """Of releases under the hash that the file names."""
-    return mechanism.account(distance).compose(releases, "same")
-
-
-def _at(scenario: VectorScenario, eps: float | None) -> VectorScenario:
-    """The file, or the same at another ε."""
-    return scenario if eps is None else scenario.with_eps(positive("eps", eps))
 
 
 def _explain(
@@ -92,39 +46,43 @@ def _explain(
     releases: int | None = None,
     guess: float | None = None,
 ) -> VectorsAnswer:
-    if guess is not None:
-        raise FileError(
-            "--guess: says nothing about [vectors]; write xi, delta and distance under [mechanism], and the "
-            "level is calibrated"
-        )
-    told = {"eps": eps, "releases": releases}
-    scenario = _at(scenario, eps)
+    told = {"eps": eps, "releases": releases, "guess": guess}
     many = 1 if releases is None else whole("releases", releases)
+    here = scenario.document.vectors.distance
+    scenario = at_level(scenario, eps) if guess is None else _guessed(scenario, guess, here, many)
     delta = scenario.document.vectors.delta
 
-    def row(distance: float) -> tuple[float, float | None]:
-        if many == 1:
-            return scenario.mechanism.xi(distance, delta), guess_between(scenario, distance)
-        account = _account(_repeatable(scenario), distance, many)
-        return account.xi(delta), (1 + account.delta(0.0)) / 2
+    def row(distance: float) -> tuple[float, float]:
+        if many > 1:
+            return account_of(_repeatable(scenario), distance, many).xi(delta), _guess(
+                scenario, distance, many
+            )
+        return scenario.mechanism.xi(distance, delta), scenario.mechanism.guess(distance)
 
     rows = {d: row(d) for d in DISTANCES}
     lines = [
-        f"{180 * d:.3g}° apart: {xi:.4g} nats but for probability {delta:g}"
-        + ("" if right is None else f"; a guess between the two rises from 50.0% to {in_percent(right)}")
+        f"{180 * d:.3g}° apart: {xi:.4g} nats but for probability {delta:g}; a guess between the two rises "
+        f"from 50.0% to {in_percent(right)}"
         for d, (xi, right) in rows.items()
     ]
-    here = scenario.document.vectors.distance
+    if guess is not None:
+        lines.insert(0, f"The most that keeps a guess to {in_percent(guess)}: {scenario.mechanism.words()}.")
     xi, likely = row(here)
-    said = f"at most {xi:.4g} nats" if likely is None else f"a guess rises from 50.0% to {in_percent(likely)}"
+    most = "" if scenario.mechanism.accounted else "at most "
     again = "" if many == 1 else f" after {many} releases under this hash"
-    certificate, why = _promise(scenario, many)
+    certificate, why = promise(scenario, many)
     return VectorsAnswer(
         "explain",
         scenario.title,
-        f"Between two users {180 * here:.3g}° apart {said}{again}; near users are hard to tell apart, far "
-        "ones are not.",
-        {"distance": here, "xi": xi, "guess": likely, "curve": {str(d): row for d, row in rows.items()}},
+        f"Between two users {180 * here:.3g}° apart a guess rises from 50.0% to {most}{in_percent(likely)}"
+        f"{again}; near users are hard to tell apart, far ones are not.",
+        {
+            "distance": here,
+            "xi": xi,
+            "guess": likely,
+            "curve": {str(d): row for d, row in rows.items()},
+            "level": scenario.mechanism.level,
+        },
         tuple(lines),
         xi <= MEANINGFUL,
         tuple((180 * d, xi) for d, (xi, _) in rows.items()),
@@ -135,26 +93,56 @@ def _explain(
     )
 
 
+def _guess(scenario: VectorScenario, distance: float, many: int) -> float:
+    """The best guess between two users after releases under one hash."""
+    if many == 1:
+        return scenario.mechanism.guess(distance)
+    return (1 + account_of(_repeatable(scenario), distance, many).delta(0.0)) / 2
+
+
+def _guessed(scenario: VectorScenario, guess: float, distance: float, many: int) -> VectorScenario:
+    """The file with the least noise that keeps the best guess at a distance to `guess`: a bisection."""
+    wanted = probability("guess", guess)
+    if not 0.5 < wanted < 1:
+        raise FileError(f"--guess: is {guess:g}; between two users it is above 0.5 and below 1")
+    falls = scenario.mechanism.level_name == "scale"
+    calm, wild = (1e3, 0.01) if falls else (1e-6, 1e6)
+
+    def kept(level: float) -> bool:
+        return _guess(scenario.with_level(level), distance, many) <= wanted
+
+    if kept(wild):
+        raise FileError(
+            f"--guess: codes without noise are guessed between with {guess:g} or less at distance "
+            f"{distance:g}; no level is needed for that, so give a distance for which one is"
+        )
+    while abs(math.log(wild / calm)) > 1e-4:
+        middle = math.sqrt(calm * wild)
+        calm, wild = (middle, wild) if kept(middle) else (calm, middle)
+    return scenario.with_level(float(f"{calm * (1 + (1e-5 if falls else -1e-5)):.6g}"))
+
+
 def _limits(scenario: VectorScenario, eps: float | None = None) -> VectorsAnswer:
-    scenario = _at(scenario, eps)
-    worst, bits = float(scenario.mechanism.worst()), scenario.hashing.bits
+    scenario = at_level(scenario, eps)
+    worst, count, values = float(scenario.mechanism.worst()), scenario.hashing.bits, scenario.hashing.values
+    bits = count * math.log2(values)
     # M outputs and ratios e^W: a factor M·e^W/(e^W + M - 1) at most.
     outputs = bits * math.log(2)
     anybody = min(worst, outputs + worst - _log_sum(worst, _log_less_one(outputs))) / math.log(2)
     facts: dict[str, Any] = {"bits": anybody, "worst_nats": worst, "code_bits": bits}
     lines = [
-        f"A code without noise could leak {bits} bits.",
+        f"A code without noise could leak {bits:g} bits.",
         "The bounds hold for gains that are not negative.",
     ]
     if scenario.mechanism.kind != "laplace-lsh":
-        # Independent coins with log-odds L leak log2(2·σ(L)) bits each.
-        own = bits * (1 + math.log2(1 / (1 + math.exp(-worst / bits))))
+        # Independent coordinates of v values with ratios e^L leak log2(v/(1 + (v-1)·e^-L)) bits each.
+        own = bits - count * math.log2(1 + (values - 1) * math.exp(-worst / count))
         facts["own_bits"] = own
-        lines.insert(0, f"This mechanism, whose bits are independent coins, leaks at most {own:.4g} bits.")
+        lines.insert(0, f"This mechanism, whose coordinates are independent, leaks at most {own:.4g} bits.")
     return VectorsAnswer(
         "limits",
         scenario.title,
-        f"No mechanism on {bits} bits with at most {worst:.4g} nats between any two users leaks more than "
+        f"No mechanism on {bits:g} bits with at most {worst:.4g} nats between any two users leaks more than "
         f"{anybody:.4g} bits about anybody's vector, whoever guesses.",
         facts,
         tuple(lines),
@@ -211,41 +199,6 @@ def _breach(scenario: VectorScenario, observations: Sequence[int] | None = None)
     )
 
 
-def _design(scenario: VectorScenario, eps: float | None = None) -> VectorsAnswer:
-    model, told = scenario.document.vectors, {"eps": eps}
-    scenario = _at(scenario, eps)
-    xi = scenario.mechanism.xi(model.distance, model.delta)
-    if model.delta == 0 or xi <= 0:
-        raise FileError(f"{scenario.source}: design needs vectors.delta above 0 and a promise above 0 nats")
-    found = choose_bits(model.distance, xi, model.delta, near=0.2, far=0.45)
-    lines = [
-        f"{n} bits: eps = {eps:.4g}, a near user before a far one {in_percent(p)} of times"
-        for n, eps, p in zip(found.tried, found.eps.tolist(), found.success.tolist(), strict=True)
-    ]
-    level = float(f"{calibrate(found.bits, model.distance, xi, model.delta).eps * (1 - 1e-9):.9g}")
-    chosen = scenario.with_mechanism(found.bits, kind="lsh-response", eps=level)
-    certificate, why = _promise(chosen)
-    return VectorsAnswer(
-        "design",
-        scenario.title,
-        f"At the same promise, {xi:.4g} nats at {180 * model.distance:.3g}°, lsh-response with {found.bits} "
-        f"bits and eps = {level:.4g} ranks a user 36° away before one 81° away most often, "
-        f"{in_percent(float(found.success.max()))}.",
-        {"bits": found.bits, "eps": level, "xi": xi, "tried": found.to_dict()},
-        (
-            *lines,
-            "soft-sign flips fewer bits at the same promise for close pairs and tells more about far ones: "
-            "compare both files with `sievert compare`.",
-        ),
-        curve=tuple(zip(map(float, found.tried), found.success.tolist(), strict=True)),
-        axis="bits of a code",
-        certificate=certificate,
-        unproved=why,
-        told=told,
-        chosen=chosen,
-    )
-
-
 def _estimate(scenario: VectorScenario) -> VectorsAnswer:
     mechanism, bits = scenario.mechanism, scenario.hashing.bits
     if not isinstance(mechanism, NoisyHash) or scenario.hashing.kind != "hyperplane":
@@ -291,18 +244,20 @@ def compare_vectors(first: VectorScenario, second: VectorScenario) -> VectorsAns
         "delta": delta,
     }
     one, other = first.mechanism, second.mechanism
-    bits = first.hashing.bits
     certificate = None
     if (
         isinstance(one, NoisyHash)
         and isinstance(other, NoisyHash)
         and first.hashing.identity == second.hashing.identity
-        and bits <= min(6, MOST_CHANNEL_BITS)
     ):
         from sievert.orders import compare
 
-        verdicts = compare(channel(bits, one.eps), channel(bits, other.eps))
-        lines.append(f"By refinement of the noise on {bits} bits: {verdicts}")
+        # Coordinates are alike and independent, and responses to one are ordered by ε: one decides for all.
+        values = first.hashing.values
+        verdicts = compare(channel(1, one.eps, values=values), channel(1, other.eps, values=values))
+        lines.append(
+            f"By refinement of the noise, one of {first.hashing.bits} alike coordinates for all: {verdicts}"
+        )
         facts["refinement"] = verdicts.to_dict()
         certificate = verdicts.forward[0].certificate
     known = [item.known for item in (first, second)]
@@ -319,5 +274,5 @@ def compare_vectors(first: VectorScenario, second: VectorScenario) -> VectorsAns
         tuple(lines),
         safer,
         certificate=certificate,
-        unproved="curves have none; of lsh-response on at most 6 bits under one hash refinement has one",
+        unproved="curves have none; of two lsh-response under one hash refinement has one",
     )

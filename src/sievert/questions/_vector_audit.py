@@ -11,10 +11,19 @@ from dataclasses import dataclass, field
 from sievert.files import VectorScenario
 from sievert.numerics import in_percent
 from sievert.results import Result
-from sievert.vectors import NoisyHash, PaperBounds, ReIdentification, SoftSigns, paper_bounds
+from sievert.vectors import NoisyHash, PaperBounds, ReIdentification, paper_bounds
 
-__all__ = ["DISTANCES", "VectorsAudit", "audit_vectors", "guess_between"]
+__all__ = ["DISTANCES", "VectorsAudit", "audit_vectors", "failed_limits"]
 
+# Why ξ is a bound.
+BOUNDS = {
+    "lsh-response": "Bits of orthogonal planes depend on one another and have no account: ξ is the worst "
+    "case.",
+    "soft-sign": "ξ is an upper bound, about 1 % above the least: losses are taken from above in small cells "
+    "of the two projections.",
+    "laplace-lsh": "ξ is an upper bound: that of an observer who sees the noisy projections, of which the "
+    "bits are the signs. ε times the distance of the vectors, which charges all coordinates, is far more.",
+}
 DISTANCES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.5)
 
 
@@ -27,7 +36,7 @@ class VectorsAudit(Result):
     distance, delta : what the answers are about, as the file says
     angle : the distance in degrees
     xi : nats that two such users are told apart by, but for a probability δ
-    guess : best guess which of the two it is, each as likely before (None: not computed for this mechanism)
+    guess : best guess which of the two it is, each as likely before; an upper bound unless `exact`
     worst : nats between any two users under this very hash, without δ: what a release is charged
     curve : ξ at several distances
     bounds : what the paper's bounds say instead (of lsh-response under Gaussian planes)
@@ -46,7 +55,7 @@ class VectorsAudit(Result):
     angle: float
     delta: float
     xi: float
-    guess: float | None
+    guess: float
     worst: float
     curve: dict[float, float]
     bounds: PaperBounds | None
@@ -60,15 +69,12 @@ class VectorsAudit(Result):
     quantifier: str = field(default="for each pair fixed before the hash is drawn, over the draw of the hash")
 
     def __str__(self) -> str:
-        guessed = (
-            ""
-            if self.guess is None
-            else f": a guess between the two is right {in_percent(self.guess)} of times"
-        )
+        most = "" if self.exact else "at most "
         traced = "" if self.threat is None else f"; {self.threat}"
         return (
             f"Somebody within an angle of {self.angle:.3g}° can be told from you by {self.xi:.4g} nats, but "
-            f"for a probability of {self.delta:g}{guessed}{traced}."
+            f"for a probability of {self.delta:g}: a guess between the two is right {most}"
+            f"{in_percent(self.guess)} of times{traced}."
         )
 
 
@@ -79,13 +85,12 @@ def audit_vectors(scenario: VectorScenario) -> VectorsAudit:
     with scenario.at("mechanism"):
         xi = mechanism.xi(model.distance, model.delta)
         curve = {d: mechanism.xi(d, model.delta) for d in DISTANCES}
-        worst = float(mechanism.worst())
+        worst, guess = float(mechanism.worst()), mechanism.guess(model.distance)
     threat = None
     if scenario.known is not None:
         with scenario.at("vectors.known"):
             threat = mechanism.threat(scenario.known.rows)
     failed = _failed(scenario, xi, threat)
-    exact = isinstance(mechanism, NoisyHash)
     return VectorsAudit(
         scenario.title,
         mechanism.words(),
@@ -95,12 +100,12 @@ def audit_vectors(scenario: VectorScenario) -> VectorsAudit:
         180 * model.distance,
         model.delta,
         xi,
-        guess_between(scenario, model.distance),
+        guess,
         worst,
         curve,
         _bounds(scenario),
         threat,
-        exact,
+        mechanism.accounted,
         "exact" if mechanism.exact else "float",
         not failed,
         failed,
@@ -108,21 +113,21 @@ def audit_vectors(scenario: VectorScenario) -> VectorsAudit:
     )
 
 
-def guess_between(scenario: VectorScenario, distance: float) -> float | None:
-    """Which of two users at a distance it is: (1 + δ(0))/2; None where there is no account of pairs."""
-    mechanism = scenario.mechanism
-    if not isinstance(mechanism, NoisyHash | SoftSigns):
-        return None
-    return (1 + mechanism.account(distance).delta(0.0)) / 2
-
-
 def _bounds(scenario: VectorScenario) -> PaperBounds | None:
     mechanism, model = scenario.mechanism, scenario.document.vectors
-    if not isinstance(mechanism, NoisyHash) or model.delta == 0:
+    bits = scenario.hashing.values == 2
+    if not isinstance(mechanism, NoisyHash) or not mechanism.accounted or not bits or model.delta == 0:
         return None
     return paper_bounds(
         scenario.hashing.bits, scenario.hashing.collision(model.distance), mechanism.eps, model.delta
     )
+
+
+def failed_limits(scenario: VectorScenario) -> tuple[str, ...]:
+    """The limits of [accept] that the file exceeds."""
+    model, known = scenario.document.vectors, scenario.known
+    threat = None if known is None else scenario.mechanism.threat(known.rows)
+    return _failed(scenario, scenario.mechanism.xi(model.distance, model.delta), threat)
 
 
 def _failed(scenario: VectorScenario, xi: float, threat: ReIdentification | None) -> tuple[str, ...]:
@@ -153,18 +158,10 @@ def _notes(scenario: VectorScenario) -> tuple[str, ...]:
         "ξ is about each pair of users over the draw of the hash; under the hash that was drawn a pair may "
         f"lose up to {float(mechanism.worst()):.4g} nats, which is what a release is charged.",
     ]
-    if isinstance(mechanism, NoisyHash) and scenario.hashing.independent:
+    if isinstance(mechanism, NoisyHash) and mechanism.accounted:
         notes += mechanism.account(model.distance).warnings(model.delta)
-    if isinstance(mechanism, SoftSigns):
-        notes.append(
-            "ξ is computed in floating point; the error of its quadrature was measured, below 2e-7 in δ, and "
-            "1e-6 is added: a bound that is not proved."
-        )
-    if mechanism.kind == "laplace-lsh":
-        notes.append(
-            "ξ charges the whole noisy vector although only bits are published: the codes give away 10 to "
-            "100 times less, for which no closed account is known."
-        )
+    else:
+        notes.append(BOUNDS[mechanism.kind])
     if scenario.known is None:
         notes.append("Name public vectors as vectors.known to see how many people an attacker traces back.")
     return tuple(notes)

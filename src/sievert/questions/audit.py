@@ -74,6 +74,7 @@ class Audit(Result):
     inference : what the release tells about the secret of [inference] (None: the file has no such table)
     together : what each of several tables costs and how far off it is (None: there is only one)
     interval : what noise on an interval means for real numbers (None: the noise is none of those)
+    rho : the ρ for one record of noise that keeps no ε (None: it keeps one, or its ρ is not known)
     """
 
     title: str
@@ -112,11 +113,12 @@ class Audit(Result):
     together: Together | None = None
     secret: Literal["value", "record", "answer"] = "answer"
     repeated_method: str = ""
+    rho: Fraction | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Fields as plain data; inference, interval and together only where there are any."""
+        """Fields as plain data; inference, interval, together and ρ only where there are any."""
         found = super().to_dict()
-        for name in ("inference", "interval", "together"):
+        for name in ("inference", "interval", "together", "rho"):
             if getattr(self, name) is None:
                 del found[name]
         return found
@@ -261,6 +263,7 @@ def audit(scenario: Described | str | Path) -> Audit | Result:
         together=together_of(scenario.channel, scenario),
         secret=scenario.gains_about,
         repeated_method=repeated.method,
+        rho=scenario.claimed_rho,
     )
     return replace(result, standing=standing(scenario, result))
 

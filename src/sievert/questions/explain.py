@@ -23,7 +23,7 @@ from sievert.results import Result
 from sievert.spaces import Metric
 
 if TYPE_CHECKING:
-    from sievert.files import AcceptModel, ClaimModel, Scenario
+    from sievert.files import AcceptModel, Scenario
     from sievert.limits import Explanation, Unknown, WeakestClaim
     from sievert.policies import Answers
     from sievert.questions._seen import Seen
@@ -121,10 +121,15 @@ def explain_file(
     adversary's observations.
     """
     count = scenario.observations if releases is None else releases
-    claim = _claim(scenario, count, options)
-    policy = scenario.policy
+    given = options if _states_claim(options) else {**stated_claim(scenario), **options}
+    claim, policy = claim_of(**given, releases=count), scenario.policy
     explanation = explain_claim(
-        claim, prior=record_belief(scenario), policy=policy, within=within, centre=_value(scenario, centre)
+        claim,
+        prior=record_belief(scenario),
+        policy=policy,
+        within=within,
+        centre=_value(scenario, centre),
+        read=given.get("delta", 0.0),
     )
     curve = _mechanism_curve(scenario)
     explanation = _with_own_guess(scenario, explanation, claim)
@@ -178,27 +183,19 @@ def _value(scenario: Scenario, centre: object) -> object:
     return next((value for value in scenario.policy.values if str(value) == centre), centre)
 
 
-def _claim(scenario: Scenario, releases: int, options: dict[str, Any]) -> Claim:
-    given = options if _states_claim(options) else {**stated_claim(scenario), **options}
-    return claim_of(**given, releases=releases)
-
-
 def _states_claim(options: dict[str, Any]) -> bool:
     return any(options.get(name) is not None for name in ("eps", "rho", "sigma"))
 
 
 def stated_claim(scenario: Scenario) -> dict[str, Any]:
     """The claim that a file states or whose mechanism makes it, as arguments."""
-    stated: ClaimModel | None = scenario.document.claim
-    if stated is not None:
-        return stated.model_dump(exclude_none=True)
-    if scenario.document.mechanism is None:
+    found = scenario.claimed
+    if found is None and scenario.document.mechanism is None:
         raise FileError(
             f"{scenario.source}: has neither [claim] nor [mechanism] to take a claim from; add [claim] "
             "with eps, or pass --eps"
         )
-    level = scenario.claimed_eps
-    return {"eps": scenario.epsilon.nats if level is None else level}
+    return {"eps": scenario.epsilon.nats} if found is None else found
 
 
 def _mechanism_curve(scenario: Scenario) -> MechanismCurve | None:

@@ -1,13 +1,17 @@
 """Running a mechanism on data: counts, sums, histograms, and columns of numbers, categories and places.
 
-`preview` says what a release would do; `run` does it and charges the ledger; `Ledger` and `Budget` are the
-account. Noise is drawn exactly, from the operating system's random bits.
+`preview` says what a release would do; `run` does it and charges the ledger; `plan` charges several releases
+beforehand, and `account` says what a ledger holds. Noise is drawn exactly, from the operating system's random
+bits.
 """
 
 import lazy_loader
 
 # The stub lists the names of users and those of other rooms; these are the users'.
 __all__ = [
+    "account",
+    "afford",
+    "plan",
     "preview",
     "run",
 ]

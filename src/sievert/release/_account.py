@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Hashable
+from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -10,8 +13,37 @@ from typing import Any
 from sievert.errors import FileError
 from sievert.files import Described, contents
 from sievert.ledger import Budget
+from sievert.numerics import brief
 
-__all__ = ["Accounted", "hash_of"]
+__all__ = ["Accounted", "Cost", "hash_of", "read_key"]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a release costs for the pairs that a ledger is about.
+
+    Attributes
+    ----------
+    amount : in the ledger's currency
+    eps : in ε, for the same pairs; None where the noise keeps none
+    pair : two values (or databases) that attain it; None where nobody looked for them
+    plan : the plan whose next slot is taken, which has paid
+    """
+
+    amount: Fraction
+    eps: Fraction | None
+    pair: tuple[Hashable, Hashable] | None = None
+    plan: str | None = None
+
+    @property
+    def charged(self) -> Fraction:
+        """What is charged now: nothing for a slot."""
+        return Fraction(0) if self.plan is not None else self.amount
+
+    @property
+    def shown(self) -> list[str] | None:
+        """The pair as the ledger keeps it."""
+        return None if self.pair is None else [brief(state) for state in self.pair]
 
 
 class Accounted:
@@ -82,7 +114,11 @@ def _budget_path(scenario: Described, name: str) -> Path:
 def _ledger_key(scenario: Described, name: str | None) -> bytes | None:
     if name is None:
         return None
-    path = scenario.folder / name
+    return read_key(scenario.folder / name)
+
+
+def read_key(path: Path) -> bytes:
+    """The secret that binds a ledger's records, from its file."""
     try:
         key = path.read_bytes().strip()
     except OSError as problem:

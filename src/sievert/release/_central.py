@@ -19,14 +19,12 @@ from sievert.arrays import IntArray
 from sievert.channels import GroupNoise, MeanOf, QuantileNoise, SeveralNoise, TableNoise
 from sievert.errors import ChannelError, DataError
 from sievert.estimation import nearest_table, noisy_mean
-from sievert.numerics import as_fraction
 from sievert.release._domain import DROPPED, Fingerprints
 from sievert.release._plan import NOT_PRIVATE, SEEDED, Plan
 from sievert.release._sample import Sampled
 from sievert.release._sidecar import note
 from sievert.sampling import Sampler, SeveralSampler
-from sievert.spaces import as_float
-from sievert.tables import Batch, Rows
+from sievert.tables import Batch, Rows, person_key
 
 __all__ = ["NoisyTable", "PersonRows", "chosen_tables", "computed", "noisy_table", "true_answer"]
 Progress = Callable[[int], None]
@@ -316,24 +314,6 @@ def _plain(value: Any) -> Any:
 # ── How many rows each person has, where a column says whose row it is ──────────────────────────────────────
 # A promise for one person's rows holds only if nobody has more of them than was promised. Counting keeps
 # eight bytes a row: a keyed hash of the person, not the name.
-
-
-def person_key(cell: object) -> str:
-    """Whom a cell names: spaces around it do not count, and equal numbers are one person however written.
-
-    >>> [person_key(cell) for cell in (" ann", "1", 1.0, "01.0", "1e0", "1a")]
-    ['ann', '1', '1', '1', '1', '1a']
-    """
-    text = str(cell).strip()
-    if text.isascii() and text.isdigit():
-        return text.lstrip("0") or "0"
-    number = as_float(text) if text[:1] in "+-.0123456789" else None
-    if number is None or not math.isfinite(number):
-        return text
-    try:
-        return str(as_fraction(text))
-    except ValueError:
-        return text
 
 
 class PersonRows:

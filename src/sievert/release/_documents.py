@@ -25,11 +25,10 @@ from sievert.files import TextScenario
 from sievert.ledger import Ledger, Relation, Reservation
 from sievert.numerics import in_percent, number, read_eps
 from sievert.questions.documents import DocumentsAudit, audit_documents
-from sievert.release._central import person_key
 from sievert.release._described import DescribedJob, DescribedPreview, DescribedRelease
 from sievert.release._local import SealedBits, State
 from sievert.release._protocol import Asked, Drawn
-from sievert.tables import TableWriter, Text
+from sievert.tables import TableWriter, Text, fits
 from sievert.text import Bag, promise, promised, released, verdict
 
 __all__ = ["DocumentsJob", "DocumentsPreview", "DocumentsRelease"]
@@ -101,6 +100,13 @@ class DocumentsJob(DescribedJob[_Read]):
     preview = DocumentsPreview
 
     def check(self) -> None:
+        source = self.scenario.texts
+        for target in (self.plan.output, self.plan.sidecar):
+            if fits(source.pattern, source.folder, target):
+                raise FileError(
+                    f"{target}: is a file that documents.input ({source.pattern}) names; another run would "
+                    "take what was released for private documents: name another folder for one of them"
+                )
         if self.scenario.length.rule == "sample" and self.plan.rules.empty == "keep":
             raise FileError(
                 f'{self.scenario.source}: release.empty is "keep" and documents.length is "sample": a '
@@ -142,9 +148,8 @@ class DocumentsJob(DescribedJob[_Read]):
             count += 1
             digest.update(_told(text, bag))
             if text.person is not None:
-                who = person_key(text.person)
-                owned[who] += 1
-                if owned[who] > most:
+                owned[text.person] += 1
+                if owned[text.person] > most:
                     raise DataError(
                         f"{text.name}: the same person has more than {most} document(s); raise "
                         "documents.documents_per_person, which multiplies what is charged, or leave some out"

@@ -121,20 +121,21 @@ def _positions(values: Sequence[Hashable]) -> Callable[[Hashable], int]:
     """Where a value stands; KeyError where it is none of them."""
     if isinstance(values, range):
         return values.index  # type: ignore[return-value]
-    return {value: i for i, value in enumerate(values)}.__getitem__
+    return dict(zip(values, range(len(values)), strict=True)).__getitem__
 
 
 def _parts(values: Sequence[Any], columns: Sequence[str]) -> list[Sequence[Hashable]]:
     """The values of each column, once each."""
     if len(columns) == 1:
         return [values if isinstance(values, range) else list(dict.fromkeys(values))]
-    if {len(value) if isinstance(value, tuple) else 0 for value in values} != {len(columns)}:
-        other = next(v for v in values if not isinstance(v, tuple) or len(v) != len(columns))
-        raise FileError(
-            f"data.column names {len(columns)} columns but the policy has the value {other!r}; "
-            "its values must be lists with an entry for each column "
-            "(values = { product = [[…], […]] })"
-        )
+    if set(map(type, values)) != {tuple} or set(map(len, values)) != {len(columns)}:
+        for other in values:
+            if not isinstance(other, tuple) or len(other) != len(columns):
+                raise FileError(
+                    f"data.column names {len(columns)} columns but the policy has the value {other!r}; "
+                    "its values must be lists with an entry for each column "
+                    "(values = { product = [[…], […]] })"
+                )
     entries = cast("Sequence[tuple[Hashable, ...]]", values)
     return [list(dict.fromkeys(map(itemgetter(i), entries))) for i in range(len(columns))]
 

@@ -1,23 +1,26 @@
 """What a release gives away, alone and with all others of its ledger.
 
-ε adds up whatever is released, and so bounds what anybody can guess. Where a ledger has releases of one file
-only, the guess after all of them is the mechanism's own, and mostly far lower.
+ε adds up whatever is released, and so bounds what anybody can guess; of a ledger in ρ the limit does, which
+was fixed before. Where a ledger has releases of one file only, the guess after all of them is the mechanism's
+own, and mostly far lower.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from sievert.channels import PlanarNoise
 from sievert.errors import SievertError
-from sievert.ledger import Ledger, Relation
-from sievert.limits.promises import ApproximateClaim
+from sievert.ledger import EPS, Currency, Ledger, Relation
+from sievert.limits.promises import ApproximateClaim, Claim, ZeroConcentratedClaim
 from sievert.numerics import exp_or_infinity
 from sievert.policies import Policy
 from sievert.questions import Seen, TableShare, promised_guess, record_belief, seen, together_of
+from sievert.release._account import Cost
 from sievert.release._plan import Plan
 from sievert.release._relations import relation_of
 from sievert.results import Result
@@ -36,7 +39,7 @@ class InAll(Result):
     Attributes
     ----------
     releases : how many (None: as many as the budget allows)
-    eps : what they cost each person in all
+    eps : what they cost each person in all, in the ledger's currency
     guess : best guess about one record after them (None: no single number)
     exact : whether the guess is exact; otherwise an upper bound
     """
@@ -60,6 +63,7 @@ class Effect(Result):
     together : this release and the earlier ones of the ledger; None without a ledger
     alike : as many releases of this file as the budget allows; None where others were released
     exhausted : what any releases of the whole budget allow; None without a ledger
+    symbol : of the ledger's currency, ε or ρ
     tables : what each of several tables costs, and how far off it is
     """
 
@@ -77,10 +81,11 @@ class Effect(Result):
     together: InAll | None = None
     alike: InAll | None = None
     exhausted: InAll | None = None
+    symbol: str = "ε"
     tables: tuple[TableShare, ...] = ()
 
 
-def effect_of(plan: Plan, ledger: Ledger | None, eps: Fraction | None, counted: bool = False) -> Effect:
+def effect_of(plan: Plan, ledger: Ledger | None, cost: Cost | None, counted: bool = False) -> Effect:
     """What a release does, alone and with all others of its ledger; `counted`: it is among these already."""
     errors, view = plan.errors, _view(plan)
     guess = None if view is None else view.record
@@ -98,10 +103,11 @@ def effect_of(plan: Plan, ledger: Ledger | None, eps: Fraction | None, counted: 
         _factors(plan),
         tables=_tables(plan),
     )
-    if ledger is None or eps is None:
+    if ledger is None or cost is None:
         return found
-    together, alike, exhausted = _in_all(plan, ledger, eps, view, counted)
-    return replace(found, together=together, alike=alike, exhausted=exhausted)
+    together, alike, exhausted = _in_all(plan, ledger, cost, view, counted)
+    symbol = ledger.budget.currency.symbol
+    return replace(found, together=together, alike=alike, exhausted=exhausted, symbol=symbol)
 
 
 def _tables(plan: Plan) -> tuple[TableShare, ...]:
@@ -126,21 +132,33 @@ def _factors(plan: Plan) -> tuple[tuple[float, float], ...]:
 
 
 def _in_all(
-    plan: Plan, ledger: Ledger, eps: Fraction, view: Seen | None, counted: bool
+    plan: Plan, ledger: Ledger, cost: Cost, view: Seen | None, counted: bool
 ) -> tuple[InAll, InAll | None, InAll]:
     """After this release and the earlier ones of its ledger, and when the whole budget is spent: on releases
     of this file, where there was no other, and on any."""
-    others = [entry for entry in ledger.entries if entry.record.get("file") != plan.digest]
-    count, total = len(ledger.entries), ledger.spent
+    charged = [entry.record for entry in ledger.entries] + [planned.record for planned in ledger.plans]
+    others = [record for record in charged if record.get("file") != plan.digest]
+    count, total, pure = len(ledger.entries), ledger.spent, ledger.eps_spent
     if not counted:
-        count, total = count + 1, total + eps
-    together = InAll(count, total, _at_most(plan, ledger.relation, total), False)
+        count, total = count + 1, total + cost.charged
+        more = Fraction(0) if cost.plan is not None else cost.eps
+        pure = None if pure is None or more is None else pure + more
     whole = ledger.budget.limit
-    exhausted = InAll(None, whole, _at_most(plan, ledger.relation, whole), False)
-    if others or view is None or plan.owned > 1 or not eps:
+    limit: list[Claim] = [_claim(ledger.budget.currency, whole)]
+    sums = [] if pure is None else [_claim(EPS, pure)]
+    together = InAll(count, total, _at_most(plan, ledger.relation, [*limit, *sums]), False)
+    exhausted = InAll(None, whole, _at_most(plan, ledger.relation, limit), False)
+    if others or view is None or plan.owned > 1 or not cost.amount:
         return together, None, exhausted
-    most = int(whole / eps)
-    return _own(view, together), _own(view, InAll(most, most * eps, exhausted.guess, False)), exhausted
+    most = int(whole / cost.amount)
+    own = InAll(most, most * cost.amount, exhausted.guess, False)
+    return _own(view, together), _own(view, own), exhausted
+
+
+def _claim(currency: Currency, total: Fraction) -> Claim:
+    """What a total promises; not below the sum, whatever is lost by rounding."""
+    level = math.nextafter(float(total), math.inf)
+    return ApproximateClaim(level) if currency is EPS else ZeroConcentratedClaim(level)
 
 
 def _own(view: Seen, bound: InAll) -> InAll:
@@ -154,8 +172,8 @@ def _own(view: Seen, bound: InAll) -> InAll:
     return bound
 
 
-def _at_most(plan: Plan, relation: Relation | None, total: Fraction) -> float | None:
-    """What any releases of so much ε in all, for the pairs of the ledger, let anybody guess."""
+def _at_most(plan: Plan, relation: Relation | None, claims: Sequence[Claim]) -> float | None:
+    """What any releases that keep these claims, for the pairs of the ledger, let anybody guess."""
     if plan.places is not None:
         return None
     policy = plan.scenario.policy
@@ -167,7 +185,5 @@ def _at_most(plan: Plan, relation: Relation | None, total: Fraction) -> float | 
         target = Policy.differential(policy.values, 1)
     if target is None:
         return None
-    # Not below the sum, whatever is lost by rounding.
-    claim = ApproximateClaim(math.nextafter(float(total), math.inf))
-    found = promised_guess(claim, target, record_belief(plan.scenario))
-    return None if found is None else found[0].value
+    found = [promised_guess(claim, target, record_belief(plan.scenario)) for claim in claims]
+    return min((guess[0].value for guess in found if guess is not None), default=None)

@@ -25,12 +25,12 @@ from numpy.typing import NDArray
 from sievert.arrays import IntArray
 from sievert.errors import DataError, FileError, LedgerError, LedgerOutputError
 from sievert.ledger import Ledger, Reservation
-from sievert.release._central import PersonRows, person_key
+from sievert.release._central import PersonRows
 from sievert.release._domain import DROPPED, Fingerprints
 from sievert.release._places import Places
 from sievert.release._plan import NOT_PRIVATE, SEEDED, Plan
 from sievert.sampling import BitSource, Sampler
-from sievert.tables import Batch, Rows, TableWriter, require_plain, table_writer
+from sievert.tables import Batch, Rows, TableWriter, person_key, require_plain, table_writer
 
 __all__ = [
     "SealedBits",

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, overload
 
-from sievert.errors import DataError, LedgerError
+from sievert.design import at_equal_guess
+from sievert.errors import DataError, LedgerError, SievertError
 from sievert.files import Described, Scenario, described, load_scenario
 from sievert.ledger import UNIT, WITHOUT_RELATION, Ledger
+from sievert.mechanisms import on_cells
 from sievert.numerics import flag, number
-from sievert.questions import Check, TableShare
+from sievert.questions import Check, TableShare, belief_of
 from sievert.release._acceptance import acceptance, broken_claim
+from sievert.release._account import Cost
 from sievert.release._in_all import Effect, InAll, effect_of
 from sievert.release._local import check_places
 from sievert.release._plan import Plan, make_plan
@@ -30,6 +34,40 @@ if TYPE_CHECKING:
 __all__ = ["Preview", "preview"]
 
 
+# Values of a record up to which other noise is looked for: a second.
+LARGEST_BESIDE = 1_000
+
+
+@dataclass(frozen=True)
+class Beside(Result):
+    """Other noise on the same table that lets anybody guess one record as well.
+
+    `radius` is at the confidence of the preview; all are in units of the answer.
+    """
+
+    mechanism: str
+    noise_sd: float
+    radius: Fraction
+
+    def __str__(self) -> str:
+        return f"{self.mechanism}: standard deviation {self.noise_sd:.4g}, at most {number(self.radius)} off"
+
+
+def _beside(plan: Plan) -> Beside | None:
+    """Geometric and Gaussian noise favour different tables: one release of many cells, or many of few."""
+    noise, policy = plan.noise, plan.scenario.policy
+    if noise is None or policy.constrained or policy.is_metric or len(policy.values) > LARGEST_BESIDE:
+        return None
+    found = None
+    with suppress(SievertError):
+        found = at_equal_guess(on_cells(noise.statistic, noise.law), belief_of(plan.scenario))
+    if found is None:
+        return None
+    step, law = found.statistic.step, found.law
+    radius = law.radius(plan.rules.confidence) * step
+    return Beside(law.words(), law.deviation * float(step), radius)
+
+
 @dataclass(frozen=True)
 class Preview(Result):
     """What a release would do. Nothing in it comes from the data.
@@ -38,7 +76,7 @@ class Preview(Result):
     ----------
     central : whether one table is released, or rows one by one
     unit : what ε is counted for
-    eps : what the release would cost each person (None: the noise keeps no ε)
+    eps : what the release would cost each person, in the ledger's currency (None: the noise keeps no ε)
     noise_sd, expected_error : standard deviation, and mean distance from the truth, of each number (None
         where the outputs are not numbers)
     radius : each number is within this distance of the truth with probability `confidence`
@@ -58,6 +96,11 @@ class Preview(Result):
     together : this release and the earlier ones of the ledger; None without a ledger
     exhausted : what any releases of the whole budget allow; None without a ledger
     alike : as many releases of this file as the budget allows; None where the ledger has others
+    beside : Gaussian noise beside geometric, or geometric beside Gaussian, at the same guess about one record
+        (None: it is no such noise, or not looked for)
+    symbol : of the ledger's currency, ε or ρ
+    plan : the plan whose next slot it would take, at no cost; None where it is charged alone
+    pair : two states of a record that attain the cost, where they are known
     tables : what each of several tables would cost, and how far off it would be
     """
 
@@ -88,7 +131,11 @@ class Preview(Result):
     together: InAll | None = None
     exhausted: InAll | None = None
     alike: InAll | None = None
+    symbol: str = "ε"
+    plan: str | None = None
+    pair: tuple[str, str] | None = None
     tables: tuple[TableShare, ...] = ()
+    beside: Beside | None = None
 
     @property
     def possible(self) -> bool:
@@ -101,7 +148,10 @@ class Preview(Result):
         if self.eps is None:
             return "The release would be charged to no ledger: its noise keeps no ε. Nothing was read."
         per = "" if self.unit == UNIT else f" for each {self.unit}"
-        return f"The release would cost each person ε = {number(self.eps)}{per}. Nothing was read or spent."
+        if self.plan is not None:
+            return f"The release would take a slot of the plan {self.plan}, which has paid. Nothing was read."
+        cost = f"{self.symbol} = {number(self.eps)}{per}"
+        return f"The release would cost each person {cost}. Nothing was read or spent."
 
 
 @overload
@@ -154,7 +204,8 @@ def preview(
         return preview_described(other, output, despite_accept)
     listed = scenario if isinstance(scenario, Scenario) else load_scenario(cast("str | Path", scenario))
     plan = make_plan(listed, output)
-    eps, remaining, column, refusal, about, effect = _ledger(plan)
+    cost, remaining, column, refusal, about, effect = _ledger(plan)
+    eps = None if cost is None else cost.charged
     accept = acceptance(plan)
     failed = [check for check in accept if not check.passed]
     if failed and not despite_accept:
@@ -190,32 +241,37 @@ def preview(
         effect.together,
         effect.exhausted,
         effect.alike,
+        effect.symbol,
+        None if cost is None else cost.plan,
+        None if cost is None or cost.shown is None else (cost.shown[0], cost.shown[1]),
         effect.tables,
+        beside=_beside(plan),
     )
 
 
 def _ledger(
     plan: Plan,
-) -> tuple[Fraction | None, Fraction | None, str | None, str | None, str | None, Effect]:
+) -> tuple[Cost | None, Fraction | None, str | None, str | None, str | None, Effect]:
     """What would be charged, what is left now and through which column, why it would be refused, what the
     ledger adds up, and what the release gives away, alone and with all others."""
     if plan.unaccounted:
         return None, None, None, in_the_way(plan), None, effect_of(plan, None, None)
     if plan.rules.ledger is None:
         missing = 'the file names no ledger; add ledger = "budget.toml" under [release]'
-        return plan.eps, None, None, missing, None, effect_of(plan, None, None)
+        return Cost(plan.eps, plan.eps), None, None, missing, None, effect_of(plan, None, None)
     ledger = Ledger.look(plan.ledger_folder, plan.budget(), relation=relation_of(plan), key=plan.ledger_key())
     left = ledger.remaining(plan.columns)
     column = min(left, key=lambda name: (left[name], name is not None))
     about = WITHOUT_RELATION if ledger.relation is None else ledger.relation.words
-    eps, refusal = plan.pure_eps, None
+    cost = None if plan.pure_eps is None else Cost(plan.pure_eps, plan.pure_eps)
+    refusal = None
     try:
         check_places(ledger)
-        eps = charge(plan, ledger)
-        ledger.check(eps, plan.columns, plan.unit)
+        cost = charge(plan, ledger)
+        ledger.check(cost.charged, plan.columns, plan.unit)
     except LedgerError as problem:
         refusal = str(problem).split(";")[0]
-    return eps, left[column], column, refusal or in_the_way(plan), about, effect_of(plan, ledger, eps)
+    return cost, left[column], column, refusal or in_the_way(plan), about, effect_of(plan, ledger, cost)
 
 
 def _warnings(plan: Plan) -> list[str]:

@@ -20,9 +20,9 @@ from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from sievert.errors import DataError, FileError, LedgerError, MechanismError, OutputError
-from sievert.ledger import WAIT_SECONDS, Ledger, Relation, Reservation, check_name, file_hash
-from sievert.numerics import brief, flag, instance, non_negative, number, on_device
-from sievert.release._account import Accounted
+from sievert.ledger import EPS, WAIT_SECONDS, Ledger, Relation, Reservation, check_name, file_hash
+from sievert.numerics import brief, flag, instance, non_negative, on_device
+from sievert.release._account import Accounted, Cost
 from sievert.release._local import OUTPUT, State, new_key
 from sievert.tables import is_inside
 
@@ -136,9 +136,14 @@ class Job(ABC, Generic[Read, Found]):
         """What else the ledger records."""
         return {}
 
-    def charge(self, ledger: Ledger) -> Fraction:
+    def charge(self, ledger: Ledger) -> Cost:
         """What it costs for the pairs that the ledger is about."""
-        return self.eps
+        if ledger.budget.currency is not EPS:
+            raise LedgerError(
+                f"{ledger.folder}: adds up {ledger.budget.currency.symbol}, and this release has its ε for "
+                f"each {self.unit}; name a ledger in ε (person = … in its budget file)"
+            )
+        return Cost(self.eps, self.eps)
 
     def admits(self, ledger: Ledger) -> None:
         """Refuse a ledger whose folder is not whole."""
@@ -178,7 +183,7 @@ def released(job: Job[Read, Found], asked: Asked) -> Found:
     budget, key, relation = plan.budget(), plan.ledger_key(), job.relation
     early = Ledger.look(plan.ledger_folder, budget, relation=relation, key=key, anchor=asked.anchor)
     if all(entry.finished for entry in early.entries):
-        early.check(job.charge(early), job.columns, job.unit)
+        early.check(job.charge(early).charged, job.columns, job.unit)
     read = job.read(asked)
     make_folder(plan.output.parent)
     with Ledger.hold(
@@ -192,15 +197,16 @@ def released(job: Job[Read, Found], asked: Asked) -> Found:
             return job.result(ledger, done, Fraction(0), True, content, None)
         held, state = _interrupted(job, ledger, about, asked)
         resumed = held is not None
-        eps = Fraction(0) if resumed else job.charge(ledger)
+        charged = Fraction(0)
         if held is None:
-            held = _reserved(job, ledger, eps, state, asked.id, about)
+            cost = job.charge(ledger)
+            held, charged = _reserved(job, ledger, cost, state, asked.id, about), cost.charged
         with _charged(held), on_device(asked.device):
             drawn = job.draw(read, held, state, asked)
             content = job.content(held, drawn, file_hash(held.temporary(OUTPUT)))
             held.write(SIDECAR, (json.dumps(content, ensure_ascii=False, indent=1) + "\n").encode())
             held.commit(**drawn.noted)
-        return job.result(ledger, held, eps, resumed, content, drawn.table)
+        return job.result(ledger, held, charged, resumed, content, drawn.table)
 
 
 def _interrupted(
@@ -224,17 +230,21 @@ def _interrupted(
 
 
 def _reserved(
-    job: Job[Any, Any], ledger: Ledger, eps: Fraction, state: State, id: str | None, about: dict[str, str]
+    job: Job[Any, Any], ledger: Ledger, cost: Cost, state: State, id: str | None, about: dict[str, str]
 ) -> Reservation:
+    pure = ledger.budget.currency is EPS
+    pair = {} if cost.shown is None else {"pair": cost.shown}
     return ledger.reserve(
-        eps,
+        cost.amount,
         job.columns,
         [job.plan.sidecar, job.plan.output],
         id=id,
         unit=job.unit,
-        eps=job.eps,
+        eps=job.eps if pure else cost.eps,
+        plan=cost.plan,
         state=state.to_bytes(),
         mechanism=job.words,
+        **pair,
         **job.mark,
         **about,
     )
@@ -249,8 +259,11 @@ def _charged(held: Reservation) -> Iterator[None]:
         entry = next(entry for entry in held.ledger.entries if entry.id == held.id)
         why = getattr(problem, "strerror", None) or str(problem) or type(problem).__name__
         where = f"{problem.filename}: " if isinstance(problem, OSError) and problem.filename else ""
+        charged = held.ledger.budget.currency.words(entry.cost)
+        if entry.plan is not None:
+            charged = f"slot {1 + (entry.slot or 0)} of the plan {entry.plan}"
         raise OutputError(
-            f"{where}{why}; the release {held.id} is charged (ε = {number(entry.cost)}) and not published. "
+            f"{where}{why}; the release {held.id} is charged ({charged}) and not published. "
             "Mend the cause and run the same command again, with another --output if need be: on the same "
             "data it is finished at no further cost (--fresh gives it up)"
         ) from problem

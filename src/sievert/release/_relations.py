@@ -10,20 +10,26 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Hashable, Iterable
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
-from sievert.errors import LedgerError
-from sievert.ledger import ADD_REMOVE, REPLACE, UNIT, Ledger, Relation
-from sievert.policies import Policy
+from sievert.channels import law_to_data, rho_of_channel, rho_of_eps
+from sievert.errors import LedgerError, TooLargeError
+from sievert.files import contents
+from sievert.ledger import ADD_REMOVE, EPS, REPLACE, UNIT, Currency, Ledger, Relation
+from sievert.numerics import number
+from sievert.policies import Policy, Statistic, cell_moves, largest_cost
+from sievert.release._account import Cost, hash_of
 from sievert.release._local import has_places
 from sievert.release._plan import Plan
 from sievert.spaces import SecretGraph
 from sievert.spaces.secrets import LARGEST_EDGES, ThresholdGraph
 
-__all__ = ["charge", "cost", "relation_of"]
+__all__ = ["charge", "compared", "cost", "planned_pair", "relation_of", "slot_for"]
 
 # Distances between this many values are listed to find the largest.
 LARGEST_LISTED = 4000
@@ -49,30 +55,65 @@ def relation_of(plan: Plan) -> Relation:
     return _marked("graph", words, UNIT, policy, owned)
 
 
-def charge(plan: Plan, ledger: Ledger) -> Fraction:
-    """What the release costs: a place that was drawn once for each person is paid for once."""
+def charge(plan: Plan, ledger: Ledger) -> Cost:
+    """What the release costs: a place that was drawn once is paid for once, and a slot is paid for."""
+    budget, records = ledger.budget, plan.scenario.policy.records
+    if budget.delta is not None and plan.central and budget.delta * records >= 1:
+        raise LedgerError(
+            f"{plan.budget_file.name}: delta is {number(budget.delta)} and there may be {records} records; a "
+            f"δ of 1/records or more lets whole records be published: use less than {1 / records:.3g}"
+        )
+    found = cost(plan, ledger.relation, budget.currency)
     mark = plan.stable_mark
     paid = mark is not None and any(entry.record.get("stable") == mark for entry in ledger.entries)
-    return Fraction(0) if paid and has_places(ledger) else cost(plan, ledger.relation)
+    if paid and has_places(ledger):
+        return replace(found, amount=Fraction(0))
+    return replace(found, plan=slot_for(plan, ledger))
 
 
-def cost(plan: Plan, relation: Relation | None) -> Fraction:
+def cost(plan: Plan, relation: Relation | None, currency: Currency = EPS) -> Cost:
     """What the release costs each person for the pairs of a ledger; None: of a ledger that states none."""
-    if relation is None:
-        return plan.eps
+    pairs = _pairs(plan, relation)
+    if currency is EPS:
+        eps = _in_eps(plan, pairs)
+        return Cost(eps, eps, pairs.attained)
+    known = None if plan.pure_eps is None else _in_eps(plan, pairs)
+    return replace(_in_rho(plan, pairs, known), eps=known)
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """Which pairs a release is charged for.
+
+    Attributes
+    ----------
+    owned : how many records of one person differ
+    everyone : any two values, though the policy joins fewer
+    attained : the pair that changes the table most
+    """
+
+    owned: int
+    everyone: bool = False
+    attained: tuple[Hashable, Hashable] | None = None
+
+
+def _pairs(plan: Plan, relation: Relation | None) -> _Pairs:
+    """The pairs of a ledger, seen from the release; refused where it does not bound them."""
+    attained = None if plan.sensitivity is None else plan.sensitivity.pair
     own = relation_of(plan)
-    if own.unit != relation.unit:
-        return plan.eps  # refused by the ledger, which knows the units
-    if own.is_places and relation.is_places:
-        return plan.eps
+    if relation is None or own.unit != relation.unit or (own.is_places and relation.is_places):
+        return _Pairs(plan.owned, False, attained)  # another unit is refused by the ledger
     # Without a column that says whose row it is, nobody has seen that a person owns fewer than elsewhere.
     owned = plan.owned if plan.data.person is not None else max(plan.owned, relation.person_records)
     if own.same_pairs(relation):
-        return plan.unit_eps * owned
+        return _Pairs(owned, False, attained)
     if own.is_any_two and relation.is_joined and _values_mark(plan) == relation.values:
-        return plan.unit_eps * owned  # any two values, so those that are joined as well
+        return _Pairs(owned, False, attained)  # any two values, so those that are joined as well
     if relation.is_any_two and own.reaches_any_two:
-        return _for_any_two(plan, own) * owned
+        if plan.noise is not None and plan.table is not None:
+            policy, table = compared(plan, True)
+            attained = table.sensitivity(policy, absence=plan.domain().drops).pair
+        return _Pairs(owned, True, attained)
     raise _refusal(own, relation)
 
 
@@ -84,17 +125,74 @@ def _refusal(own: Relation, relation: Relation) -> LedgerError:
     )
 
 
-def _for_any_two(plan: Plan, own: Relation) -> Fraction:
-    """ε of one record for any two of its values."""
-    policy, noise, table, found = plan.scenario.policy, plan.noise, plan.table, plan.sensitivity
-    if noise is not None and table is not None and found is not None:
-        present = [
-            i for i, value in enumerate(policy.values) if value != policy.absent or policy.absent is None
-        ]
-        shown = replace(table, cell_of=table.cell_of[present], amount=table.amount[present])
-        everyone = Policy.differential([policy.values[i] for i in present], 1)
-        return noise.eps_of(shown.sensitivity(everyone, absence=plan.domain().drops))
-    return plan.unit_eps * _largest_distance(policy, own)
+def compared(plan: Plan, everyone: bool) -> tuple[Policy, Statistic]:
+    """The policy whose neighbours are compared, and the table over its values."""
+    policy, table = plan.scenario.policy, plan.table
+    assert table is not None
+    if not everyone:
+        return policy, table
+    present = [i for i, value in enumerate(policy.values) if value != policy.absent or policy.absent is None]
+    shown = replace(table, cell_of=table.cell_of[present], amount=table.amount[present])
+    return Policy.differential([policy.values[i] for i in present], 1), shown
+
+
+def _in_eps(plan: Plan, pairs: _Pairs) -> Fraction:
+    """ε for the pairs of a ledger."""
+    if not pairs.everyone:
+        return plan.unit_eps * pairs.owned
+    if plan.noise is not None and plan.table is not None and plan.sensitivity is not None:
+        policy, table = compared(plan, True)
+        return plan.noise.eps_of(table.sensitivity(policy, absence=plan.domain().drops)) * pairs.owned
+    return plan.unit_eps * _largest_distance(plan.scenario.policy, relation_of(plan)) * pairs.owned
+
+
+def _in_rho(plan: Plan, pairs: _Pairs, eps: Fraction | None) -> Cost:
+    """ρ for the pairs of a ledger, with the pair that attains it where noise is on a table."""
+    if plan.places is not None:
+        raise LedgerError(
+            "places have their ε for each metre, and a ledger in ρ adds up what is about records; name a "
+            "ledger in ε (person = … in its budget file)"
+        )
+    if plan.noise is not None and plan.table is not None:
+        return _noisy_rho(plan, pairs)
+    return Cost(_listed_rho(plan, pairs, eps), eps, pairs.attained)
+
+
+def _noisy_rho(plan: Plan, pairs: _Pairs) -> Cost:
+    """Cells add, and m records that move alike are worst: ρ is convex in the steps."""
+    assert plan.noise is not None
+    policy, table = compared(plan, pairs.everyone)
+    law, drops = plan.noise.law, plan.domain().drops
+    any_two = policy.absent is not None or policy.hides_any_two
+    found = largest_cost(
+        policy,
+        [table],
+        [law.rho_of],
+        absence=drops and any_two,
+        multiple=pairs.owned,
+        power=2 if policy.is_metric else 1,
+    )
+    if drops and not any_two:  # a row that is left out moves its cell alone
+        place = int(np.abs(table.amount).argmax())
+        alone = law.rho_of(int(abs(table.amount[place])) * pairs.owned)
+        if alone > found.cost:
+            return Cost(alone, None, (policy.values[place], "left out"))
+    return Cost(found.cost, None, found.pair)
+
+
+def _listed_rho(plan: Plan, pairs: _Pairs, eps: Fraction | None) -> Fraction:
+    """Of a channel on a list: rows of a person are drawn independently, records of one table are a group."""
+    apart = Fraction(1)
+    if pairs.everyone:
+        apart = _largest_distance(plan.scenario.policy, relation_of(plan))
+    found = [] if eps is None else [rho_of_eps(eps)]
+    with suppress(TooLargeError):
+        once = rho_of_channel(plan.channel, plan.scenario.answers) * apart**2
+        # Bun and Steinke, Prop 1.9: in a group ρ grows with the square.
+        found.append(once * pairs.owned ** (2 if plan.central else 1))
+    if not plan.central and plan.pure_eps is not None:
+        found.append(rho_of_eps(plan.unit_eps * apart) * pairs.owned)
+    return min(found)
 
 
 def _largest_distance(policy: Policy, own: Relation) -> Fraction:
@@ -107,6 +205,52 @@ def _largest_distance(policy: Policy, own: Relation) -> Fraction:
         if np.isfinite(largest):
             return Fraction(largest)
     raise _refusal(own, REPLACE)
+
+
+# ── Slots of a plan: paid for beforehand, for any query with the same noise and no larger moves ─────────────
+
+
+def slot_for(plan: Plan, ledger: Ledger) -> str | None:
+    """The first plan of the ledger with a free slot that takes the release; None where there is none."""
+    open_plans = [found for found in ledger.plans if found.free and found.record["unit"] == plan.unit]
+    if not open_plans or plan.stable_mark is not None:
+        return None
+    pair = planned_pair(plan, ledger.relation)
+    limited = set(plan.columns) & set(ledger.budget.columns)
+    for found in open_plans:
+        if limited <= set(found.columns) and _fits(pair, found.record["pair"], plan):
+            return found.id
+    return None
+
+
+def planned_pair(plan: Plan, relation: Relation | None) -> dict[str, Any]:
+    """What a plan fixes: the noise and the largest moves, or else the whole mechanism."""
+    pairs = _pairs(plan, relation)
+    policy = plan.scenario.policy
+    if plan.noise is None or plan.table is None or policy.constrained or policy.is_metric:
+        document = plan.scenario.document
+        text = document.model_dump_json(include={"policy", "query", "mechanism"})
+        return {"mark": hash_of(text, *contents([document.policy, document.mechanism], plan.scenario.folder))}
+    moves = {move.steps for move in cell_moves(*compared(plan, pairs.everyone), absence=plan.domain().drops)}
+    largest = sorted([pairs.owned * step for step in steps] for steps in moves)
+    return {"noise": law_to_data(plan.noise.law), "moves": largest}
+
+
+def _fits(pair: dict[str, Any], planned: dict[str, Any], plan: Plan) -> bool:
+    """Whether a slot takes a release: the same noise, and every move within a planned one, cell by cell."""
+    if "moves" not in pair or "moves" not in planned:
+        return pair == planned
+    if pair["noise"] != planned["noise"]:
+        return False
+    assert plan.noise is not None
+    if not plan.noise.law.is_log_concave:  # there a larger move need not tell more
+        return all(move in planned["moves"] for move in pair["moves"])
+    return all(any(_within(move, most) for most in planned["moves"]) for move in pair["moves"])
+
+
+def _within(move: list[int], most: list[int]) -> bool:
+    """Whether moves, both sorted by size, are no larger cell by cell."""
+    return len(move) <= len(most) and all(a <= b for a, b in zip(move, most, strict=False))
 
 
 def _marked(kind: str, words: str, unit: str, policy: Policy, owned: int) -> Relation:

@@ -13,6 +13,7 @@ from sievert.files import Described, Scenario, described, load_scenario, refuse_
 from sievert.ledger import WAIT_SECONDS, WITHOUT_RELATION, Ledger, Relation, Reservation
 from sievert.numerics import number
 from sievert.release._acceptance import require_accepted
+from sievert.release._account import Cost
 from sievert.release._central import NoisyTable, chosen_tables, computed, noisy_table
 from sievert.release._domain import Fingerprints
 from sievert.release._in_all import Effect, effect_of
@@ -29,7 +30,7 @@ from sievert.release._protocol import (
     released,
     seed_of,
 )
-from sievert.release._relations import charge, relation_of
+from sievert.release._relations import charge, cost, relation_of
 from sievert.release._sidecar import clamping, sidecar
 from sievert.release._unaccounted import NOTHING_CHARGED, released_without_ledger
 from sievert.results import Result
@@ -51,7 +52,8 @@ class Release(Result):
     ----------
     id : its name in the ledger
     output, sidecar : the files
-    eps : what it cost each person (None: the noise keeps no ε, and no ledger adds it up)
+    eps : what it cost each person, in the ledger's currency (None: the noise keeps no ε, and no ledger adds
+        it up)
     remaining : what is left for each person afterwards (None: no ledger)
     remaining_through : what is left through each column that has a limit of its own
     about : for which pairs of states of a person's records the ledger adds up
@@ -63,6 +65,8 @@ class Release(Result):
     pending : earlier releases whose files could not be given their names yet
     notes : what was clamped, rounded or left out, and why another ε was drawn than audited
     effect : how far it is from the truth, and what it gives away, alone and with all others of the ledger
+    symbol : of the ledger's currency, ε or ρ
+    plan, slot : the plan that has paid for it, and its place there, from 1 (None: it was charged alone)
     """
 
     id: str
@@ -80,6 +84,9 @@ class Release(Result):
     pending: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     effect: Effect | None = None
+    symbol: str = "ε"
+    plan: str | None = None
+    slot: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         found = super().to_dict()
@@ -90,7 +97,9 @@ class Release(Result):
         if self.eps is None or self.remaining is None:
             done = f"Released to {Path(self.output).name}; no ledger adds it up, for the noise keeps no ε."
             return " ".join([done, *self._warning()])
-        cost = f"for ε = {number(self.eps)} a person"
+        cost = f"for {self.symbol} = {number(self.eps)} a person"
+        if self.plan is not None:
+            cost = f"in slot {self.slot} of the plan {self.plan}, which has paid"
         if self.resumed:
             cost = "at no further cost: an interrupted run was finished"
         left = f"{number(self.remaining)} of each person's budget is left"
@@ -245,7 +254,7 @@ class _TableJob(Job[_Read, Release]):
     def mark(self) -> dict[str, Any]:
         return {"stable": self.plan.stable_mark}
 
-    def charge(self, ledger: Ledger) -> Fraction:
+    def charge(self, ledger: Ledger) -> Cost:
         return charge(self.plan, ledger)
 
     def admits(self, ledger: Ledger) -> None:
@@ -287,6 +296,7 @@ class _TableJob(Job[_Read, Release]):
     ) -> Release:
         plan, sampler = self.plan, content["mechanism"]
         left = ledger.remaining(plan.columns)
+        entry = next(entry for entry in ledger.entries if entry.id == held.id)
         return Release(
             held.id,
             str(held.targets[OUTPUT]),
@@ -303,13 +313,17 @@ class _TableJob(Job[_Read, Release]):
             tuple(str(target) for late in ledger.pending for target in late.targets),
             (*clamping(plan), *([] if plan.note is None else [plan.note])),
             _effect(plan, ledger),
+            ledger.budget.currency.symbol,
+            entry.plan,
+            None if entry.slot is None else entry.slot + 1,
         )
 
 
 def _effect(plan: Plan, ledger: Ledger | None) -> Effect | None:
     """What the release gives away; what is published and charged does not fail where that is not known."""
     with suppress(SievertError):
-        return effect_of(plan, ledger, None if ledger is None else plan.pure_eps, counted=True)
+        own = None if ledger is None else cost(plan, ledger.relation, ledger.budget.currency)
+        return effect_of(plan, ledger, own, counted=True)
     return None
 
 

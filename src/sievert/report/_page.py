@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import platform
 import re
+from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -15,6 +16,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from sievert.proofs import checker_path
 from sievert.results import package_version
 
 if TYPE_CHECKING:
@@ -131,13 +133,24 @@ def page_html(page: Page) -> str:
     ]
     library = Markup(f"<script>{drawing_library()}</script>") if figures else ""
     return environment.from_string(source).render(
-        page=page, figures=figures, version=package_version(), library=library, versions=_versions()
+        page=page,
+        figures=figures,
+        version=package_version(),
+        library=library,
+        versions=_versions(),
+        checker=_checker() if page.proofs else "",
     )
 
 
 def drawing_library() -> str:
     """Plotly's cartesian bundle."""
     return resources.files("sievert.report").joinpath("plotly", LIBRARY).read_text(encoding="utf-8")
+
+
+def _checker() -> str:
+    """`verify.py` as an address that holds it, to be saved from the page."""
+    content = b64encode(checker_path().read_bytes()).decode("ascii")
+    return f"data:text/x-python;charset=utf-8;base64,{content}"
 
 
 def _versions() -> str:

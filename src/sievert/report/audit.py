@@ -60,6 +60,8 @@ def _promise(audit: Audit) -> list[str]:
     found = audit.epsilon
     if math.isinf(found.nats) and (audit.promise is None or audit.claimed_eps is not None):
         answer = "NO: no ε is large enough."
+    elif audit.rho is not None and audit.promise is not None and audit.promise.kept:
+        answer = f"Yes: {audit.promise.claim}; it has {audit.promise.satisfied}. No pure ε is promised."
     elif audit.promise is None:
         answer = f"The file claims no ε; the smallest one that holds is {found.nats:.6g}."
     elif not audit.promise.kept:
@@ -139,15 +141,16 @@ def _record(audit: Audit) -> list[str]:
         lines.append(belief_growth("places" if audit.on_map else "values", audit.radii, " m" * audit.on_map))
     if audit.person_records > 1:
         lines.append(
-            f"One person may own {audit.person_records} records: together they are protected by ε = "
-            f"{audit.epsilon.nats * audit.person_records:.4g}; the guesses here are about one of them, "
+            f"One person may own {audit.person_records} records: together they are protected by "
+            f"{_level(audit, audit.person_records, 1)}; the guesses here are about one of them, "
             "the others known."
         )
     if audit.observations > 1:
+        total = _level(audit, audit.person_records, audit.observations)
         lines.append(
             f"After {audit.observations} independent releases of the same data: "
             f"{'exactly' if audit.repeated_exact else 'at most'} {in_percent(audit.repeated_guess)} "
-            f"(total ε = {audit.repeated_eps:.4g}){_by(audit.repeated_exact, audit.repeated_method)}."
+            f"(total {total}){_by(audit.repeated_exact, audit.repeated_method)}."
         )
     if audit.simulated is not None:
         found = audit.simulated
@@ -156,6 +159,13 @@ def _record(audit: Audit) -> list[str]:
             f"{_fine(found.lower)} and {_fine(found.upper)} (99.9 %; {found.samples:,} records drawn)."
         )
     return lines + _budget(audit)
+
+
+def _level(audit: Audit, owned: int, releases: int) -> str:
+    """What so many records of one person in so many releases have: ε adds up, ρ with the records' square."""
+    if audit.rho is not None:
+        return f"ρ = {float(audit.rho) * owned**2 * releases:.4g}"
+    return f"ε = {audit.epsilon.nats * owned * releases:.4g}"
 
 
 def _fine(share: float) -> str:

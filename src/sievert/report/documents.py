@@ -100,7 +100,7 @@ def audit_lines(found: DocumentsAudit) -> Sections:
     """What is promised, what becomes of words, and what to know."""
     promised = [
         f"{found.mechanism} (sampler = {found.sampler!r}).",
-        f"Exchanging one word for its nearest neighbour: {found.word_nats:.4g} nats at most.",
+        f"Exchanging a word for {found.neighbour}: {found.word_nats:.4g} nats at most, for the median word.",
         f"The length of a document is {found.length}.",
     ]
     if found.tight_eps is not None:

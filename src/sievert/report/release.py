@@ -12,7 +12,7 @@ from typing import Any
 from sievert.files import Scenario, added_noise
 from sievert.numerics import amount, belief_growth, in_percent, number
 from sievert.questions import TableShare, seen
-from sievert.release import Effect, InAll, NoisyTable, Preview, Release
+from sievert.release import Effect, InAll, NoisyTable, PlannedReleases, Preview, Release
 from sievert.report import plots
 from sievert.report._audit_pictures import noise_pictures, releases_picture
 from sievert.report._page import Page, Picture, Table, page_html
@@ -35,13 +35,23 @@ def lines(result: Result) -> Iterator[tuple[str, list[str]]]:
 def _(found: Preview) -> Iterator[tuple[str, list[str]]]:
     yield "What is protected", [found.policy]
     yield "What would be released", [f"{_capital(found.released)}, through {found.mechanism}.", found.promise]
-    yield "How good it would be", list(_errors(found))
+    yield "How good it would be", [*_errors(found), *_beside(found)]
     yield "What it gives away", list(_leakage(found))
     yield "The ledger", list(_ledger(found))
     if found.accept:
         yield "Accepted?", [f"{str(check)[:1].upper()}{str(check)[1:]}." for check in found.accept]
     if found.warnings:
         yield "Note", list(found.warnings)
+
+
+def _beside(found: Preview) -> Iterator[str]:
+    """Other noise at the same guess."""
+    if found.beside is not None:
+        yield (
+            f"At the same guess about one record: {found.beside.mechanism} for each step, of standard "
+            f"deviation {amount(found.beside.noise_sd)}, is off by at most {_plain(found.beside.radius)} "
+            f"with probability {in_percent(found.confidence)}."
+        )
 
 
 def _errors(found: Preview | Effect) -> Iterator[str]:
@@ -108,21 +118,21 @@ def _in_all(found: Preview | Effect) -> Iterator[str]:
             "one earlier release" if together.releases == 2 else f"{together.releases - 1} earlier releases"
         )
         yield (
-            f"Together with {earlier} of this ledger ε = {number(together.eps)}{per} is spent"
+            f"Together with {earlier} of this ledger {found.symbol} = {number(together.eps)}{per} is spent"
             f"{_guess_of(together)}."
         )
     if whole is not None and together is not None and whole.guess is not None and whole.eps > together.eps:
-        yield _spent(whole, found.alike, per)
+        yield _spent(whole, found.alike, f" of {found.symbol} = {number(whole.eps)}{per}", found.symbol)
 
 
-def _spent(whole: InAll, alike: InAll | None, per: str) -> str:
+def _spent(whole: InAll, alike: InAll | None, amount: str, symbol: str) -> str:
     """What the budget allows: releases of this file, where there were no others, and any."""
-    budget = f"the whole budget of ε = {number(whole.eps)}{per}"
+    budget = f"the whole budget{amount}"
     if alike is None or alike.guess is None or alike.guess == whole.guess or (alike.releases or 0) < 2:
         return f"If {budget} is spent{_guess_of(whole)}."
     return (
         f"If {budget} is spent on {alike.releases} releases like this one{_guess_of(alike)}; on any releases "
-        f"of so much ε: at most {in_percent(whole.guess or 1.0)}."
+        f"of so much {symbol}: at most {in_percent(whole.guess or 1.0)}."
     )
 
 
@@ -140,13 +150,17 @@ def _ledger(found: Preview) -> Iterator[str]:
         yield "There is none: a release needs one."
     elif found.eps is None:
         yield f"It adds ε up, and the noise keeps none; {number(found.remaining)} is left{through}."
+    elif found.plan is not None:
+        yield f"The plan {found.plan} has paid for it; {number(found.remaining)} is left{through}."
     elif found.remaining_after is None:
-        yield f"ε = {number(found.eps)} would be asked for and {number(found.remaining)} is left{through}."
+        cost = f"{found.symbol} = {number(found.eps)}"
+        yield f"{cost} would be asked for and {number(found.remaining)} is left{through}."
     else:
-        yield (
-            f"ε = {number(found.eps)} would be charged to each person; {number(found.remaining)} is left now"
-            f"{through} and {number(found.remaining_after)} would be left."
-        )
+        cost = f"{found.symbol} = {number(found.eps)} would be charged to each person"
+        left = f"{number(found.remaining)} is left now{through}"
+        yield f"{cost}; {left} and {number(found.remaining_after)} would be left."
+    if found.pair is not None and found.remaining is not None:
+        yield f"It costs most between {found.pair[0]} and {found.pair[1]}."
     if found.about is not None:
         yield f"It adds up what is learned about {found.about}."
 
@@ -170,6 +184,18 @@ def _(found: Release) -> Iterator[tuple[str, list[str]]]:
                 f"{near(late)} could not be given its name yet; the next release tries."
                 for late in found.pending
             ),
+        ],
+    )
+
+
+@lines.register
+def _(found: PlannedReleases) -> Iterator[tuple[str, list[str]]]:
+    yield "What the plan promises", found.sentences()
+    yield (
+        "The ledger",
+        [
+            f"It adds up what is learned about {found.about}.",
+            f"Its last hash is {found.head[:16]}…: note it elsewhere to notice an older copy.",
         ],
     )
 
@@ -290,7 +316,8 @@ def _glance(
     """What is asked first: the cost, the error in the unit of the numbers, the guess."""
     metres = " m" if found.unit == "metre" else ""
     per = " for each metre" if metres else ""
-    yield "cost for each person", "no ε: nothing adds it up" if eps is None else f"ε = {number(eps)}{per}"
+    cost = "no ε: nothing adds it up" if eps is None else f"{found.symbol} = {number(eps)}{per}"
+    yield "cost for each person", cost
     if found.noise_sd is not None and found.expected_error is not None and found.radius is not None:
         yield "standard deviation of the noise", f"{amount(found.noise_sd)}{metres}"
         yield "mean distance from the truth", f"{amount(found.expected_error)}{metres}"
@@ -311,7 +338,7 @@ def _glance(
         if item is not None and item.guess is not None and (item.releases or 2) > 1:
             yield name, f"{'' if item.exact else 'at most '}{in_percent(item.guess)}"
     if left is not None:
-        yield "left in the ledger afterwards", f"ε = {number(left)}{per}"
+        yield "left in the ledger afterwards", f"{found.symbol} = {number(left)}{per}"
 
 
 def _noise(scenario: Scenario) -> list[Picture]:

@@ -75,11 +75,8 @@ def audit_lines(found: VectorsAudit) -> Sections:
         f"{found.xi:.6g} nats at {found.angle:.3g}° and δ = {found.delta:g} ({kind}; the observer sees "
         f"{found.view}, {found.quantifier}).",
         f"Any two users, under this very hash and without δ: {found.worst:.6g} nats.",
+        f"A guess which of two such users it is rises from 50.0% to {in_percent(found.guess)} at most.",
     ]
-    if found.guess is not None:
-        promised.append(
-            f"A guess which of two such users it is rises from 50.0% to {in_percent(found.guess)} at most."
-        )
     sections = [
         ("What is promised", promised),
         (

@@ -21,6 +21,7 @@ from ._kinds import Secrets as Secrets
 from ._kinds import Values as Values
 from ._kinds import label_in as label_in
 from ._kinds import number_in as number_in
+from ._labels import CheckedLabels as CheckedLabels
 from ._labels import EvenNumbers as EvenNumbers
 from ._labels import KnownLabels as KnownLabels
 from ._labels import Labels as Labels

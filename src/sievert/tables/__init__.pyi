@@ -2,6 +2,7 @@ from ._batches import Batch as Batch
 from ._batches import Rows as Rows
 from ._batches import Source as Source
 from ._batches import open_rows as open_rows
+from ._batches import person_key as person_key
 from ._counting import Counted as Counted
 from ._counting import count_reports as count_reports
 from ._counting import counts_text as counts_text
@@ -20,6 +21,7 @@ from ._writing import NO_LINKS as NO_LINKS
 from ._writing import Outputs as Outputs
 from ._writing import TableWriter as TableWriter
 from ._writing import create as create
+from ._writing import fits as fits
 from ._writing import is_inside as is_inside
 from ._writing import matching as matching
 from ._writing import require_plain as require_plain

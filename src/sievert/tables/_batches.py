@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -21,10 +22,11 @@ from pydantic import Field
 
 from sievert.errors import DataError, FileError
 from sievert.kinds import Noun, Positive, PrivatePath, kind
-from sievert.numerics import brief
+from sievert.numerics import as_fraction, brief
+from sievert.spaces import as_float
 from sievert.tables._reading import existing
 
-__all__ = ["BATCH_ROWS", "Batch", "Rows", "Source", "open_rows"]
+__all__ = ["BATCH_ROWS", "Batch", "Rows", "Source", "open_rows", "person_key"]
 
 BATCH_ROWS = 65_536
 CHUNK_ROWS = 2048
@@ -290,3 +292,21 @@ class FileSource(Source):
 
     def rows(self, folder: Path) -> Rows:
         return open_rows(folder / self.input)
+
+
+def person_key(cell: object) -> str:
+    """Whom a cell names: spaces around it do not count, and equal numbers are one person however written.
+
+    >>> [person_key(cell) for cell in (" ann", "1", 1.0, "01.0", "1e0", "1a")]
+    ['ann', '1', '1', '1', '1', '1a']
+    """
+    text = str(cell).strip()
+    if text.isascii() and text.isdigit():
+        return text.lstrip("0") or "0"
+    number = as_float(text) if text[:1] in "+-.0123456789" else None
+    if number is None or not math.isfinite(number):
+        return text
+    try:
+        return str(as_fraction(text))
+    except ValueError:
+        return text

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sievert.errors import DataError, FileError
 from sievert.numerics import brief
-from sievert.tables._batches import open_rows
+from sievert.tables._batches import open_rows, person_key
 from sievert.tables._writing import matching
 
 __all__ = ["Text", "TextSource"]
@@ -102,9 +102,9 @@ class TextSource:
     def _checked(self, name: str, text: object, owner: object) -> Text:
         if not isinstance(text, str):
             raise DataError(f"{name}: {brief(text)} is not a text")
-        if self.person is not None and (owner is None or owner == ""):
+        if self.person is not None and (owner is None or not str(owner).strip()):
             raise DataError(f"{name}: {self.person} is empty; say whose document it is")
-        return Text(name, None if owner is None else str(owner), text)
+        return Text(name, None if owner is None else person_key(owner), text)
 
 
 def _decoded(raw: bytes, name: str) -> str:

@@ -32,6 +32,7 @@ __all__ = [
     "Outputs",
     "TableWriter",
     "create",
+    "fits",
     "is_inside",
     "matching",
     "reopen",
@@ -305,6 +306,28 @@ def same_file(first: str | Path, second: str | Path) -> bool:
 def matching(pattern: str | Path, folder: str | Path) -> list[Path]:
     """The files that a path or pattern names from a folder, sorted; the folder's own name is no pattern."""
     return sorted(Path(folder) / name for name in glob.glob(str(pattern), root_dir=folder, recursive=True))
+
+
+def fits(pattern: str | Path, folder: str | Path, path: str | Path) -> bool:
+    """Whether a path is one that the pattern names from a folder, there already or not.
+
+    >>> [fits("*.csv", "in", path) for path in ("in/a.csv", "in/b/a.csv", "a.csv")]
+    [True, False, False]
+    >>> fits("**/*.csv", "in", "in/b/a.csv")
+    True
+    """
+    root = os.path.realpath(folder)
+    names = os.path.relpath(os.path.realpath(path), root).split(os.sep)
+    wanted = os.path.relpath(os.path.normpath(os.path.join(root, pattern)), root).split(os.sep)
+    return _fits(wanted, names)
+
+
+def _fits(wanted: list[str], names: list[str]) -> bool:
+    if not wanted:
+        return not names
+    if wanted[0] == "**":
+        return any(_fits(wanted[1:], names[skipped:]) for skipped in range(len(names) + 1))
+    return bool(names) and fnmatchcase(names[0], wanted[0]) and _fits(wanted[1:], names[1:])
 
 
 def is_inside(path: str | Path, folder: str | Path) -> bool:

@@ -1,8 +1,6 @@
 from ._attack import AttackBench as AttackBench
-from ._attack import Corpus as Corpus
 from ._attack import Finding as Finding
 from ._attack import attack as attack
-from ._attack import read_corpus as read_corpus
 from ._bags import BagLoss as BagLoss
 from ._bags import bag_bound as bag_bound
 from ._bags import bag_channel as bag_channel
@@ -10,7 +8,9 @@ from ._bags import bag_loss as bag_loss
 from ._bags import bag_probability as bag_probability
 from ._capacity import WordCapacity as WordCapacity
 from ._capacity import capacity_bound as capacity_bound
+from ._corpora import Corpus as Corpus
 from ._corpora import presidents as presidents
+from ._corpora import read_corpus as read_corpus
 from ._distance import DocumentIndex as DocumentIndex
 from ._distance import Flow as Flow
 from ._distance import Neighbours as Neighbours

@@ -15,19 +15,21 @@ from typing import Any
 import numpy as np
 
 from sievert.errors import TextError
-from sievert.numerics import brief, flag, generator_of, on_device, positive, taken, whole
+from sievert.numerics import brief, flag, generator_of, on_device, positive, whole
 from sievert.results import Result
 from sievert.sampling import SeededBits
 from sievert.text import _attackers
+from sievert.text._corpora import Corpus
 from sievert.text._distance import distance
 from sievert.text._embedding import Embedding, as_embedding
 from sievert.text._mechanisms import WordMechanism, word_mechanism
 from sievert.text._obfuscate import Length, released
 from sievert.text._permanents import log_likelihoods
+from sievert.text._promises import promise
 from sievert.text._word_channels import intervals
 from sievert.text._words import Bag, as_bag, bag_of, tokens
 
-__all__ = ["AttackBench", "Corpus", "Finding", "attack"]
+__all__ = ["AttackBench", "Finding", "attack"]
 
 CONFIDENCE = 0.95
 AUTHOR_NEAREST, TOPIC_NEAREST = "author, nearest mean", "topic, five nearest means"
@@ -81,7 +83,7 @@ class AttackBench(Result):
     Attributes
     ----------
     findings : one for each attacker and ε
-    nats : the promise ε·N·E between two of the documents, median over pairs, for each ε
+    nats : the promise between two documents of the usual size, median over pairs, for each ε
     unchanged : share of words that stayed the same
     size : words of a document
     left_out : attackers that were not run, with the reason
@@ -135,43 +137,6 @@ class AttackBench(Result):
         if least is not None:
             said += f"; the promise there is {self.nats[least]:.4g} nats between two documents"
         return said
-
-
-@dataclass(frozen=True)
-class Corpus:
-    """Documents with authors: one known text and one unknown document each, and perhaps a topic.
-
-    Parameters
-    ----------
-    known, unknown : mappings from author to text or bag
-    topics : a mapping from author to topic
-    training : further (topic, text) pairs for the linear model; by default the known texts
-
-    Examples
-    --------
-    >>> Corpus({"ann": "sea sea"}, {"ann": "lake"}).authors
-    ('ann',)
-    """
-
-    known: Mapping[str, Any]
-    unknown: Mapping[str, Any]
-    topics: Mapping[str, str] | None = None
-    training: Sequence[tuple[str, Any]] = ()
-
-    def __post_init__(self) -> None:
-        for name in ("known", "unknown", "topics"):
-            given = getattr(self, name)
-            if not isinstance(given, Mapping) and not (name == "topics" and given is None):
-                raise TextError(f"{name} is {brief(given)}; give a mapping from author to text")
-        pairs = taken("training", self.training, TextError, "pairs of topic and text")
-        wrong = [pair for pair in pairs if not isinstance(pair, list | tuple) or len(pair) != 2]
-        if wrong:
-            raise TextError(f"training holds {brief(wrong[0])}; give pairs of topic and text")
-
-    @property
-    def authors(self) -> tuple[str, ...]:
-        """Who has both."""
-        return tuple(sorted(set(self.known) & set(self.unknown), key=str))
 
 
 def attack(
@@ -371,10 +336,10 @@ class _Bench:
                 )
             )
         size = int(np.median([bag.size for bag in unknown.values()]))
-        apart = _median_distance(list(unknown.values()), self.table)
+        promises = {one.eps: _promised(list(unknown.values()), one, self.length, size) for one in mechanisms}
         return AttackBench(
             tuple(findings),
-            {one.eps: one.eps * size * apart for one in mechanisms},
+            promises,
             {eps: float(np.mean(kept)) for eps, kept in self.kept.items()},
             self.authors,
             draws,
@@ -384,46 +349,11 @@ class _Bench:
         )
 
 
-def _median_distance(bags: list[Bag], table: Embedding) -> float:
-    """Earth mover's distance of two documents: the median of some pairs in a fixed order."""
+def _promised(bags: list[Bag], mechanism: WordMechanism, length: Length, size: int) -> float:
+    """Nats between two documents of the usual size: the median of some pairs in a fixed order."""
     pairs = [(i, (i + 1 + i // len(bags)) % len(bags)) for i in range(min(PAIRS, len(bags)))]
-    return float(np.median([float(distance(bags[i], bags[j], table)) for i, j in pairs if i != j]))
-
-
-def read_corpus(documents: Iterable[tuple[str, str]], unknown: int = 1) -> Corpus:
-    """Authors' documents in order: the last ones are unknown, all before them known.
-
-    Parameters
-    ----------
-    documents : pairs of author and text
-    unknown : how many of an author's last documents are unknown
-
-    Returns
-    -------
-    Corpus
-        Of the authors who have more documents than that.
-
-    Notes
-    -----
-    Cost: O(size of the texts).
-
-    Examples
-    --------
-    >>> read_corpus([("ann", "sea"), ("ann", "lake"), ("bob", "car"), ("bob", "road")]).authors
-    ('ann', 'bob')
-    """
-    by_author: dict[str, list[str]] = {}
-    for pair in taken("documents", documents, TextError, "pairs of author and text"):
-        if not isinstance(pair, list | tuple) or len(pair) != 2 or not isinstance(pair[1], str):
-            raise TextError(f"documents holds {brief(pair)}; give pairs of author and text")
-        by_author.setdefault(str(pair[0]), []).append(pair[1])
-    many = whole("unknown", unknown, TextError)
-    enough = {author: texts for author, texts in by_author.items() if len(texts) > many}
-    if len(enough) < 2:
-        raise TextError(
-            f"documents: {len(enough)} authors have more than {many} document(s); at least 2 are needed"
-        )
-    return Corpus(
-        {author: "\n".join(texts[:-many]) for author, texts in enough.items()},
-        {author: "\n".join(texts[-many:]) for author, texts in enough.items()},
-    )
+    chosen = [(bags[i], bags[j]) for i, j in pairs if i != j]
+    if mechanism.publishes is not None or length.rule == "sample":
+        return float(np.median([promise(a, b, mechanism, length).nats for a, b in chosen]))
+    apart = np.median([float(distance(a, b, mechanism.embedding)) for a, b in chosen])
+    return mechanism.eps * size * float(apart)

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from sievert.arrays import FloatArray, IndexArray
 from sievert.errors import TextError
 from sievert.numerics import log_sum
-from sievert.text._embedding import Embedding, pair_distances
-from sievert.text._mechanisms import ExponentialWords, RoughDistances, WordMechanism
+from sievert.text._embedding import Embedding, RoughDistances, pair_distances
+from sievert.text._mechanisms import ExponentialWords, WordMechanism
 from sievert.text._words import Bag, ngrams
 
 __all__ = ["by_channel", "by_linear_model", "by_ngrams", "nearest_author", "nearest_topic"]

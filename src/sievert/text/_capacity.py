@@ -13,8 +13,7 @@ from sievert.numerics import exp_or_infinity, in_bits, non_negative, require_siz
 from sievert.results import Result
 from sievert.spaces import Metric
 from sievert.text._distance import metric_on
-from sievert.text._embedding import Embedding
-from sievert.text._mechanisms import RoughDistances
+from sievert.text._embedding import Embedding, RoughDistances
 
 __all__ = ["WordCapacity", "capacity_bound"]
 

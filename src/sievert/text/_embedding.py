@@ -24,7 +24,7 @@ from sievert.spaces import Metric
 from sievert.text import _vectors
 from sievert.text._words import Bag, bag_of, tokens
 
-__all__ = ["Embedding", "as_embedding", "bag"]
+__all__ = ["Embedding", "RoughDistances", "as_embedding", "bag"]
 
 SMALL_SHA256 = "231b4449d6c11b7514a357bbd6a3b192e4d18742e70c7f808cb1a5c86c272877"
 # Words whose distances to all others are worked out at once.
@@ -123,8 +123,8 @@ class Embedding:
 
         Notes
         -----
-        The table must be public: one trained on the private documents gives them away. Cost: one pass over
-        the file.
+        The table must be public: one trained on the private documents gives them away. A space within a word
+        (GloVe 840B has some) becomes `_`, for spaces separate released words. Cost: one pass over the file.
         """
         most = None if size is None else whole("size", size, TextError)
         words, vectors = _vectors.read(path, most)
@@ -341,3 +341,26 @@ def _table(vectors: Any, words: int) -> FloatArray:
             "scale the vectors down"
         )
     return table
+
+
+class RoughDistances:
+    """Distances from some rows to others by one matrix product: fast, and off by `error` at most.
+
+    The product loses what squares cancel; words nearer than 1 are done again by differences.
+    """
+
+    def __init__(self, vectors: FloatArray) -> None:
+        self.vectors = vectors
+        self._squares = (vectors**2).sum(axis=1)
+        largest = float(self._squares.max(initial=0.0))
+        # n + 4 roundings of numbers up to (|a| + |b|)², halved by the root of a square that is at least 1.
+        self.error = (vectors.shape[1] + 4) * 2.0**-52 * 2 * largest + 2.0**-50 * (1 + 2 * np.sqrt(largest))
+
+    def rows(self, places: IndexArray, columns: IndexArray | slice = slice(None)) -> FloatArray:
+        """A row of distances for each place."""
+        part, others = self.vectors[places], self.vectors[columns]
+        found = self._squares[places][:, None] + self._squares[columns][None] - 2 * (part @ others.T)
+        near = np.nonzero(found < 1.0)
+        np.sqrt(np.maximum(found, 0.0, out=found), out=found)
+        found[near] = np.linalg.norm(part[near[0]] - others[near[1]], axis=1)
+        return np.asarray(found)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,8 @@ from sievert.errors import TextError
 from sievert.numerics import choice, log_sum, positive, read_eps, require_size, whole
 from sievert.sampling import Sampler, WideExponentialRows, floats
 from sievert.text._decoding import Decoder
-from sievert.text._embedding import Embedding, as_embedding, pair_distances, principal_axes
+from sievert.text._embedding import Embedding, RoughDistances, as_embedding, pair_distances, principal_axes
+from sievert.text._tight import steepest
 
 __all__ = ["KINDS", "WordMechanism", "word_mechanism"]
 
@@ -38,10 +39,12 @@ class WordMechanism(ABC):
     embedding : the public table
     eps : nats per unit of its distance
     exact : whether words are drawn by integers, exactly with the stated probabilities
+    tightens : whether less than ε holds, and `tight` says how much
     """
 
     kind: str
     exact = False
+    tightens = False
 
     def __init__(self, embedding: Embedding, eps: float) -> None:
         self.embedding, self.eps = embedding, eps
@@ -148,6 +151,7 @@ class ExponentialWords(WordMechanism):
 
     kind = "word-exponential"
     exact = True
+    tightens = True
 
     def distances(self, place: int) -> FloatArray:
         """From one word to all."""
@@ -166,20 +170,10 @@ class ExponentialWords(WordMechanism):
         )
 
     def tight(self) -> float:
-        """The least ε that holds, in nats per unit of distance: ε/2 + max |ln Z - ln Z'|/d."""
+        """The least ε that holds, in nats per unit of distance, rounded up: ε/2 + max |ln Z - ln Z'|/d."""
         size = self.embedding.size
         require_size(size, LARGEST_TIGHT, "the pairs of words", "take .first(n) of the embedding")
-        logs = self._log_sums()
-        largest, rough = 0.0, RoughDistances(self.embedding.vectors)
-        for start in range(0, size, 512):
-            part = slice(start, start + 512)
-            lengths = rough.rows(np.arange(start, min(start + 512, size)))
-            apart = np.abs(logs[part, None] - logs[None])
-            with np.errstate(divide="ignore", invalid="ignore"):
-                slopes = np.where(lengths > 0, apart / lengths, 0.0)
-            largest = max(largest, float(slopes.max()))
-        # Of words that nearly coincide the slope is rounding; ε itself always holds.
-        return min(self.eps, self.eps / 2 + largest) if size > 1 else 0.0
+        return _least(self.embedding, self.eps) if size > 1 else 0.0
 
     def log_rows(self, words: list[str], seen: list[str]) -> FloatArray:
         table, rate = self.embedding, self.eps / 2
@@ -192,36 +186,11 @@ class ExponentialWords(WordMechanism):
         ]
         return np.concatenate(rows)
 
-    def _log_sums(self) -> FloatArray:
-        size, rough = self.embedding.size, RoughDistances(self.embedding.vectors)
-        parts = [
-            log_sum(-self.eps / 2 * rough.rows(np.arange(start, min(start + 512, size))), axis=1)
-            for start in range(0, size, 512)
-        ]
-        return np.concatenate(parts)
 
-
-class RoughDistances:
-    """Distances from some rows to all by one matrix product: fast, and off by `error` at most.
-
-    The product loses what squares cancel; words nearer than 1 are done again by differences.
-    """
-
-    def __init__(self, vectors: FloatArray) -> None:
-        self.vectors = vectors
-        self._squares = (vectors**2).sum(axis=1)
-        largest = float(self._squares.max(initial=0.0))
-        # n + 4 roundings of numbers up to (|a| + |b|)², halved by the root of a square that is at least 1.
-        self.error = (vectors.shape[1] + 4) * 2.0**-52 * 2 * largest + 2.0**-50 * (1 + 2 * np.sqrt(largest))
-
-    def rows(self, places: IntArray) -> FloatArray:
-        """A row of distances for each place."""
-        part = self.vectors[places]
-        found = self._squares[places][:, None] + self._squares[None] - 2 * (part @ self.vectors.T)
-        near = np.nonzero(found < 1.0)
-        np.sqrt(np.maximum(found, 0.0), out=found)
-        found[near] = np.linalg.norm(part[near[0]] - self.vectors[near[1]], axis=1)
-        return np.asarray(found)
+@lru_cache(maxsize=4)
+def _least(embedding: Embedding, eps: float) -> float:
+    found = eps / 2 + steepest(embedding.vectors, eps / 2)
+    return min(eps, float(np.nextafter(found, np.inf)))
 
 
 class ClusteredWords(WordMechanism):

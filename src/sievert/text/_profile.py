@@ -19,8 +19,8 @@ from sievert.arrays import IntArray
 from sievert.errors import TextError
 from sievert.numerics import brief, generator_of, positive, probability, taken, whole
 from sievert.results import Result
-from sievert.text._attack import Corpus
 from sievert.text._attack import attack as bench
+from sievert.text._corpora import Corpus
 from sievert.text._distance import distance
 from sievert.text._embedding import Embedding, as_embedding
 from sievert.text._mechanisms import word_mechanism

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import zipfile
 from itertools import islice
 from pathlib import Path
@@ -41,21 +42,25 @@ def _archive(path: Path, most: int | None) -> tuple[Words, Rows]:
         raise TextError(f"path: {str(path)!r} needs the arrays words and vectors ({error})") from None
     if words.dtype.kind != "U":
         raise TextError(f"path: words in {str(path)!r} has type {words.dtype}; save them as texts")
-    return words[:most].tolist(), vectors[:most]
+    return [_one_word(word) for word in words[:most].tolist()], vectors[:most]
 
 
 def _text(path: Path, most: int | None) -> tuple[Words, Rows]:
     words: Words = []
     rows: list[Rows] = []
+    width = None
     with path.open("rb") as lines:
         for number, raw in enumerate(islice(lines, None if most is None else most + 1), start=1):
             try:
-                word, *entries = raw.decode("utf-8").rstrip().split(" ")
+                line = raw.decode("utf-8").rstrip()
             except UnicodeDecodeError as error:
                 raise TextError(f"{path.name}, line {number}: byte {error.start} is not UTF-8") from None
-            if number == 1 and len(entries) == 1 and word.isdigit() and entries[0].isdigit():
-                continue  # word2vec's header: words, dimensions
-            rows.append(_numbers(entries, path.name, number, len(rows[0]) if rows else None))
+            if number == 1 and (header := re.fullmatch(r"\d+ (\d+)", line)):
+                width = int(header[1])  # word2vec's: words, dimensions
+                continue
+            word, entries = _split(line, width, f"{path.name}, line {number}")
+            width = len(entries)
+            rows.append(_numbers(entries, f"{path.name}, line {number}"))
             words.append(word)
             if len(words) == most:
                 break
@@ -64,14 +69,39 @@ def _text(path: Path, most: int | None) -> tuple[Words, Rows]:
     return words, np.stack(rows)
 
 
-def _numbers(entries: list[str], name: str, line: int, width: int | None) -> Rows:
+def _split(line: str, width: int | None, where: str) -> tuple[str, list[str]]:
+    """The word of a line and its last numbers, so many: GloVe 840B has words with spaces, which become _."""
+    pieces = line.split(" ")
+    if width is None:
+        ends = (place for place, piece in enumerate(reversed(pieces[1:])) if not _is_number(piece))
+        width = next(ends, len(pieces) - 1)
+        if not width:
+            raise TextError(f"{where}: {brief(line)} does not end in numbers")
+    word = pieces[: max(len(pieces) - width, 1)]
+    found = min(len(pieces) - 1, width) + sum(map(_is_number, word[1:]))
+    if found != width:
+        raise TextError(f"{where}: {found} numbers where {width} are expected")
+    return _one_word(" ".join(word)), pieces[len(word) :]
+
+
+def _one_word(word: str) -> str:
+    """A word of a table, without the spaces that separate released words."""
+    return word.replace(" ", "_")
+
+
+def _is_number(piece: str) -> bool:
     try:
-        row = np.array(entries, dtype=np.float64)
+        float(piece)
     except ValueError:
-        raise TextError(f"{name}, line {line}: {brief(' '.join(entries))} are not numbers") from None
-    if not len(row) or (width is not None and len(row) != width):
-        raise TextError(f"{name}, line {line}: {len(row)} numbers where {width or 'some'} are expected")
-    return row
+        return False
+    return True
+
+
+def _numbers(entries: list[str], where: str) -> Rows:
+    try:
+        return np.array(entries, dtype=np.float64)
+    except ValueError:
+        raise TextError(f"{where}: {brief(' '.join(entries))} are not numbers") from None
 
 
 def _binary(path: Path, most: int | None) -> tuple[Words, Rows]:

@@ -130,7 +130,10 @@ class Accountant(Result):
         law = self.law
         if law is None:
             return math.inf if self._without_law() > level else 0.0
-        return max(0.0, rounded(law.smallest_xi(level)))
+        found, most = max(0.0, rounded(law.smallest_xi(level))), float(level)
+        while self.delta(found) > most:  # ξ is read as it is written, and δ is rounded up
+            found = math.nextafter(found, math.inf)
+        return found
 
     def tail_xi(self, delta: float) -> float:
         """The least ξ with which (ξ, δ)-PXDP holds, in nats: a multiple of eps."""

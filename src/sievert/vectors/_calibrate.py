@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from scipy.optimize import brentq
 
@@ -65,6 +65,7 @@ def calibrate(
     *,
     method: str = "exact",
     users: int | None = None,
+    values: int = 2,
 ) -> VectorCalibration:
     """The largest ε per bit with which a pair at a distance is (ξ, δ)-XDP.
 
@@ -76,6 +77,7 @@ def calibrate(
     delta : from 0 to below 1; above 0 for the paper's bounds
     method : "exact", or one of the paper's: "binomial", "kl" (Prop 10.8), "hoeffding" (Thm 10.7)
     users : how many there are, to weigh δ against the number of pairs
+    values : values of a coordinate, 2 for bits; the paper's bounds hold for more as well
 
     Returns
     -------
@@ -102,12 +104,12 @@ def calibrate(
     choice("method", method, ACCOUNTANTS, VectorError)
     wanted = positive("xi", xi, VectorError)
     level = float(read_delta("delta", delta))
-    plain = accountant(bits, distance, math.inf)
+    plain = accountant(bits, distance, math.inf, values=values)
     vacuous = plain.differs <= level
     if vacuous:
         eps = math.inf
     elif method == "exact":
-        eps = wanted / whole("bits", bits) if level == 0 else _largest(bits, distance, wanted, level)
+        eps = wanted / whole("bits", bits) if level == 0 else _largest(plain, wanted, level)
     else:
         counts: dict[str, Callable[[], float]] = {
             "binomial": lambda: float(differing_bits(bits, distance, level)),
@@ -115,10 +117,11 @@ def calibrate(
             "hoeffding": lambda: bits * min(1.0, distance + alpha_hoeffding(bits, level)),
         }
         eps = wanted / counts[method]()
-    account: Accountant = accountant(bits, distance, eps)
+    account = replace(plain, eps=eps)
+    others = values - 1
     return VectorCalibration(
         eps,
-        1 / (1 + math.exp(min(eps, 700.0))) if eps < math.inf else 0.0,
+        others / (others + math.exp(min(eps, 700.0))) if eps < math.inf else 0.0,
         bits,
         float(distance),
         wanted,
@@ -130,20 +133,20 @@ def calibrate(
     )
 
 
-def _largest(bits: int, distance: float, xi: float, delta: float) -> float:
+def _largest(plain: Accountant, xi: float, delta: float) -> float:
     """The largest ε with δ(ξ) ≤ delta: a root in ln ε, rounded down until it is certified."""
 
     def excess(log_eps: float) -> float:
-        found = accountant(bits, distance, math.exp(log_eps)).delta(xi)
+        found = replace(plain, eps=math.exp(log_eps)).delta(xi)
         return math.log(found) - math.log(delta) if found > 0 else -1e3
 
-    low = math.log(xi / bits)  # δ is 0 there
+    low = math.log(xi / plain.bits)  # δ is 0 there
     high = low + 1.0
     while excess(high) <= 0:
         low, high = high, high + 1.0
     eps = math.exp(brentq(excess, low, high, xtol=1e-14, rtol=1e-14))
     shrink = 1e-15
-    while accountant(bits, distance, eps).delta(xi) > delta:
+    while replace(plain, eps=eps).delta(xi) > delta:
         eps *= 1 - shrink
         shrink *= 2
     return eps

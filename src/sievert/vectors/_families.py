@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
 
 from sievert.arrays import FloatArray
 from sievert.errors import VectorError
@@ -16,11 +17,16 @@ from sievert.numerics import number, read_eps, rounded_up
 from sievert.sampling import BitSource
 from sievert.vectors._accountant import Accountant, accountant
 from sievert.vectors._codes import Codes
-from sievert.vectors._distance import chord_distance
 from sievert.vectors._hashing import HyperplaneLSH, LocalityHash
+from sievert.vectors._laplace_account import LaplaceAccountant, laplace_accountant
 from sievert.vectors._mechanisms import laplace_lsh, one_chances, perturb, soft_sign
 from sievert.vectors._soft_account import SoftAccountant, soft_sign_accountant
-from sievert.vectors._threats import ReIdentification, reidentification, reidentification_of_chances
+from sievert.vectors._threats import (
+    ReIdentification,
+    reidentification,
+    reidentification_of_chances,
+    reidentification_of_laplace,
+)
 
 __all__ = ["LaplaceHash", "NoisyHash", "SoftSigns", "VectorMechanism"]
 
@@ -33,12 +39,20 @@ class VectorMechanism(ABC):
     ----------
     hashing : the public hash
     exact : whether codes are drawn exactly, or in floating point
+    accounted : whether ξ is exact; an upper bound otherwise
     """
 
     hashing: LocalityHash
 
     exact = True
+    accounted = False
     kind = ""
+    level_name = "eps"
+
+    @property
+    def level(self) -> float:
+        """How much noise there is: `eps`, or the `scale` of soft signs."""
+        return float(getattr(self, self.level_name))
 
     @abstractmethod
     def words(self) -> str:
@@ -57,6 +71,10 @@ class VectorMechanism(ABC):
         """The least ξ that is proved at a distance of vectors."""
 
     @abstractmethod
+    def guess(self, distance: float) -> float:
+        """The best guess which of two users at a distance it is, each as likely before, from above."""
+
+    @abstractmethod
     def threat(self, x: Any) -> ReIdentification:
         """How often somebody who knows these vectors traces a code back."""
 
@@ -70,8 +88,11 @@ class NoisyHash(VectorMechanism):
     kind = "lsh-response"
 
     def words(self) -> str:
-        flip = 100 / (1 + math.exp(min(self.eps, 700.0)))
-        return f"every bit flipped with probability {flip:.4g} % (ε = {number(self.eps)} a bit)"
+        others = self.hashing.values - 1
+        flip = 100 * others / (others + math.exp(min(self.eps, 700.0)))
+        what = "bit flipped" if others == 1 else f"coordinate of {others + 1} values replaced"
+        unit = "bit" if others == 1 else "coordinate"
+        return f"every {what} with probability {flip:.4g} % (ε = {number(self.eps)} a {unit})"
 
     def noisy(self, x: Any, source: BitSource) -> Codes:
         return perturb(self.hashing.codes(x), self.eps, insecure_rng=source)
@@ -90,8 +111,24 @@ class NoisyHash(VectorMechanism):
             self.hashing.bits, self.hashing.collision(distance), self.eps, values=self.hashing.values
         )
 
+    @property
+    def accounted(self) -> bool:  # type: ignore[override]
+        return self.hashing.independent
+
     def xi(self, distance: float, delta: float) -> float:
-        return self.account(distance).xi(delta)
+        """That of the account; of dependent bits eps·bits, or 0 where bits·distance is at most δ."""
+        if self.accounted:
+            return self.account(distance).xi(delta)
+        return 0.0 if self._differs(distance) <= delta else float(self.worst())
+
+    def guess(self, distance: float) -> float:
+        if self.accounted:
+            return (1 + self.account(distance).delta(0.0)) / 2
+        return min((1 + self._differs(distance)) / 2, float(expit(float(self.worst()))))
+
+    def _differs(self, distance: float) -> float:
+        """At least the probability that codes differ, over the draw of a hash with dependent bits."""
+        return min(1.0, self.hashing.bits * self.hashing.collision(distance))
 
     def threat(self, x: Any) -> ReIdentification:
         return reidentification(self.hashing.codes(x), self.eps)
@@ -107,6 +144,7 @@ class SoftSigns(VectorMechanism):
     clip: float | None = None
 
     kind = "soft-sign"
+    level_name = "scale"
 
     def words(self) -> str:
         limit = "" if self.clip is None else f", log-odds of a bit at most {self.clip:g}"
@@ -135,6 +173,9 @@ class SoftSigns(VectorMechanism):
     def xi(self, distance: float, delta: float) -> float:
         return self.account(distance).xi(delta)
 
+    def guess(self, distance: float) -> float:
+        return (1 + self.account(distance).delta(0.0)) / 2
+
     def chances(self, x: Any) -> FloatArray:
         """Probabilities that bits are 1."""
         return one_chances(x, self.hashing, self.scale, self.noise, self.clip)[0]
@@ -162,12 +203,15 @@ class LaplaceHash(VectorMechanism):
     def worst(self) -> Fraction:
         return 2 * read_eps(self.eps)
 
+    def account(self, distance: float) -> LaplaceAccountant:
+        """A bound for a pair at a distance."""
+        return laplace_accountant(self.hashing.dimension, self.hashing.bits, distance, self.eps)
+
     def xi(self, distance: float, delta: float) -> float:
-        """eps times the chord (Fernandes, Prop 10.9): without δ, and far above what the bits give away."""
-        return self.eps * float(chord_distance(distance))
+        return self.account(distance).xi(delta)
+
+    def guess(self, distance: float) -> float:
+        return (1 + self.account(distance).delta(0.0)) / 2
 
     def threat(self, x: Any) -> ReIdentification:
-        raise VectorError(
-            "bits after Laplace noise on the vector are dependent; re-identification is answered for "
-            'kind = "lsh-response" and "soft-sign"'
-        )
+        return reidentification_of_laplace(x, self.hashing, self.eps)

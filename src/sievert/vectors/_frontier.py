@@ -13,9 +13,9 @@ from sievert.numerics import generator_of, instance, positive, require_size, tak
 from sievert.results import Result
 from sievert.sampling import bit_source
 from sievert.vectors._calibrate import calibrate
-from sievert.vectors._distance import chord_distance
 from sievert.vectors._families import LaplaceHash, NoisyHash, SoftSigns, VectorMechanism
 from sievert.vectors._hashing import HyperplaneLSH
+from sievert.vectors._laplace_account import calibrate_laplace
 from sievert.vectors._matching import neighbours, true_neighbours, utility_loss
 from sievert.vectors._rows import read_rows
 from sievert.vectors._soft_account import calibrate_soft_sign
@@ -34,20 +34,25 @@ class VectorPoint(Result):
     mechanism : "lsh-response", "soft-sign" or "laplace-lsh"
     xi : nats promised at the distance and δ of the frontier
     loss : utility loss of matching, in angular distance
-    reidentified : share of these users that somebody who knows them all traces back; None where bits are
-        dependent (laplace-lsh)
+    reidentified : share of these users that somebody who knows them all traces back; of laplace-lsh an upper
+        bound
     words : the mechanism in words
+    least : what an attack on the bits of laplace-lsh traces back; None where `reidentified` is the value
     """
 
     mechanism: str
     xi: float
     loss: float
-    reidentified: float | None
+    reidentified: float
     words: str
+    least: float | None = None
 
     def __str__(self) -> str:
-        traced = "" if self.reidentified is None else f", {100 * self.reidentified:.3g} % traced back"
-        return f"{self.mechanism} at {self.xi:g} nats: utility loss {self.loss:.4f}{traced}"
+        most = "" if self.least is None else "at most "
+        return (
+            f"{self.mechanism} at {self.xi:g} nats: utility loss {self.loss:.4f}, {most}"
+            f"{100 * self.reidentified:.3g} % traced back"
+        )
 
 
 @dataclass(frozen=True)
@@ -102,13 +107,9 @@ def mechanism_frontier(
 
     Notes
     -----
-    Equal ξ at one distance is not equal risk: soft signs tell more about far pairs. Laplace noise is charged
-    without δ (Fernandes, Prop 10.9).
+    Equal ξ at one distance is not equal risk: soft signs tell more about far pairs. Laplace noise is
+    calibrated by its bound (`laplace_accountant`), so it promises more than is asked.
     Cost: for each promise three rounds of noise and matching, and a calibration of soft signs.
-
-    References
-    ----------
-    Fernandes (2021), Prop 10.9.
 
     Examples
     --------
@@ -134,12 +135,14 @@ def mechanism_frontier(
         tried: list[VectorMechanism] = [
             NoisyHash(hashing, eps),
             SoftSigns(hashing, scale),
-            LaplaceHash(hashing, level / float(chord_distance(distance))),
+            LaplaceHash(hashing, calibrate_laplace(hashing.dimension, hashing.bits, distance, level, delta)),
         ]
         for mechanism in tried:
             noisy = mechanism.noisy(rows, bit_source(generator))
             loss = utility_loss(rows, neighbours(noisy, k, rng=generator), truth)
-            traced = None if isinstance(mechanism, LaplaceHash) else mechanism.threat(rows).value
-            points.append(VectorPoint(mechanism.kind, level, loss.value, traced, mechanism.words()))
+            threat = mechanism.threat(rows)
+            points.append(
+                VectorPoint(mechanism.kind, level, loss.value, threat.value, mechanism.words(), threat.least)
+            )
     distinct = len(np.unique(codes.words, axis=0)) / len(codes)
     return VectorFrontier(tuple(points), distance, delta, plain.value, plain.random, distinct)

@@ -11,9 +11,9 @@ from pydantic import Field
 from sievert.errors import VectorError
 from sievert.kinds import Count, Noun, Positive, Probability, kind
 from sievert.vectors._calibrate import calibrate
-from sievert.vectors._distance import chord_distance
 from sievert.vectors._families import LaplaceHash, NoisyHash, SoftSigns, VectorMechanism
 from sievert.vectors._hashing import HyperplaneLSH, LocalityHash, MinHash, PStable
+from sievert.vectors._laplace_account import calibrate_laplace
 from sievert.vectors._soft_account import calibrate_soft_sign
 
 __all__ = ["HashFamily", "VectorFamily"]
@@ -53,8 +53,10 @@ class Hyperplane(HashFamily):
 class MinHashing(HashFamily):
     """The first item of a set in random orders: Jaccard distance of the items with a non-zero entry."""
 
+    values: Annotated[int, Field(ge=2, le=256, description="values of a coordinate of the code")] = 2
+
     def hashing(self, dimension: int) -> LocalityHash:
-        return MinHash(dimension, self.bits, self.seed)
+        return MinHash(dimension, self.bits, self.seed, values=self.values)
 
 
 @kind(HashFamily, "p-stable")
@@ -110,7 +112,10 @@ def _planes(hashing: LocalityHash, what: str) -> HyperplaneLSH:
 
 @kind(VectorFamily, "lsh-response")
 class LshResponse(VectorFamily):
-    """Every bit of the code is flipped with probability 1/(1 + e^eps); drawn exactly."""
+    """Every bit of the code is flipped with probability 1/(1 + e^eps); drawn exactly.
+
+    A coordinate with more values is replaced by another with probability (values - 1)/(e^eps + values - 1).
+    """
 
     eps: Annotated[Level, Field(description="nats a bit")] | None = None
 
@@ -124,7 +129,13 @@ class LshResponse(VectorFamily):
         assert self.xi is not None and self.distance is not None
         if not hashing.independent:
             raise VectorError("orthogonal planes have no exact account; give eps instead of xi")
-        found = calibrate(hashing.bits, hashing.collision(self.distance), self.xi, self.delta or 0.0)
+        found = calibrate(
+            hashing.bits,
+            hashing.collision(self.distance),
+            self.xi,
+            self.delta or 0.0,
+            values=hashing.values,
+        )
         if found.vacuous:
             raise VectorError(f"xi and delta ask for no noise at all: {found.warnings[0]}; lower delta")
         return NoisyHash(hashing, float(f"{found.eps * (1 - 1e-9):.9g}"))
@@ -152,7 +163,7 @@ class SoftSign(VectorFamily):
         found = calibrate_soft_sign(
             hashing.bits, self.distance, self.xi, self.delta, noise=self.noise, clip=self.clip
         )
-        return SoftSigns(planes, float(f"{found * (1 + 1e-6):.6g}"), self.noise, self.clip)
+        return SoftSigns(planes, float(f"{found * (1 + 1e-5):.6g}"), self.noise, self.clip)
 
 
 @kind(VectorFamily, "laplace-lsh")
@@ -172,4 +183,7 @@ class LaplaceLsh(VectorFamily):
         if self.eps is not None:
             return LaplaceHash(planes, self.eps)
         assert self.xi is not None and self.distance is not None
-        return LaplaceHash(planes, self.xi / float(chord_distance(self.distance)))
+        found = calibrate_laplace(
+            hashing.dimension, hashing.bits, self.distance, self.xi, 0.0 if self.delta is None else self.delta
+        )
+        return LaplaceHash(planes, float(f"{found * (1 - 1e-5):.6g}"))

@@ -27,7 +27,7 @@ __all__ = ["PRECISION", "StepLaw", "ball", "precision", "read_level", "rounded",
 
 PRECISION = 160
 LARGEST = 1_000_000
-LARGEST_SAME_HASH = 3_000
+LARGEST_SAME_HASH = 20_000
 
 
 @contextmanager

@@ -20,17 +20,26 @@ from sievert.arrays import FloatArray
 from sievert.channels import Channel
 from sievert.errors import VectorError
 from sievert.mechanisms import randomised_response as response_channel
-from sievert.numerics import choice, instance, non_negative, positive, whole
+from sievert.numerics import choice, instance, non_negative, positive, require_size, whole
 from sievert.sampling import BitSource, Timing, bit_flips, bit_source, coins, exp_neg, randomised_response
 from sievert.vectors._codes import Codes, pack_bits, read_codes
 from sievert.vectors._distance import unit_rows
 from sievert.vectors._hashing import HyperplaneLSH
 from sievert.vectors._rows import read_rows, refuse_zeros
 
-__all__ = ["MOST_CHANNEL_BITS", "channel", "laplace_lsh", "one_chances", "perturb", "soft_sign"]
+__all__ = [
+    "MOST_CHANNEL_BITS",
+    "channel",
+    "laplace_lsh",
+    "one_chances",
+    "perturb",
+    "soft_sign",
+    "soft_sign_channel",
+]
 
 MOST_CHANNEL_BITS = 16
 BLOCK = 8192
+LARGEST_TABLE = 50_000_000
 # Both distribution functions are computed to 1e-15; this leaves room.
 CHANCE_ERROR = 2.0**-44
 Enclosure = tuple[int, int]
@@ -178,6 +187,49 @@ def soft_sign(
         "" if clip is None else f", clipped at {clip:g}"
     )
     return Codes(found, hashing.bits, hashing.identity, flip=None, mechanism=words)
+
+
+def soft_sign_channel(
+    x: Any, hashing: HyperplaneLSH, scale: float, *, noise: str = "logistic", clip: float | None = None
+) -> Channel:
+    """The channel from given vectors to soft signs, as an object that every question of Sievert takes.
+
+    Parameters
+    ----------
+    x : vectors, one a row, scaled to length 1: the inputs of the channel
+    hashing : the public hyperplanes, at most 16
+    scale, noise, clip : as for `soft_sign`
+
+    Returns
+    -------
+    Channel
+        Outputs are codes as numbers, bit j of the number for plane j.
+
+    Notes
+    -----
+    A product of independent bits for each vector.
+    Cost: O(vectors·2^bits).
+
+    Examples
+    --------
+    >>> import sievert as sv
+    >>> hashed = HyperplaneLSH(2, 4, seed=7)
+    >>> found = soft_sign_channel([[1.0, 0.0], [0.0, 1.0]], hashed, 0.5)
+    >>> found.shape, round(float(sv.posterior_vulnerability(found, sv.uniform(2))), 4)
+    ((2, 16), 0.87)
+    """
+    instance("hashing", hashing, HyperplaneLSH, "a HyperplaneLSH", VectorError)
+    if hashing.bits > MOST_CHANNEL_BITS:
+        raise VectorError(
+            f"hashing has {hashing.bits} bits; a channel on codes has at most {MOST_CHANNEL_BITS}"
+        )
+    chances, scaled = one_chances(x, hashing, scale, noise, clip)
+    require_size(len(chances) << hashing.bits, LARGEST_TABLE, "the channel", "take fewer vectors or bits")
+    others = expit(-log_odds(scaled, noise, clip))
+    found = np.ones((len(chances), 1))
+    for one, zero in zip(chances.T, others.T, strict=True):
+        found = np.concatenate([found * zero[:, None], found * one[:, None]], axis=1)
+    return Channel(found, outputs=range(2**hashing.bits), normalise=True)
 
 
 def one_chances(

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import log_expit, logit
+from scipy.special import log_expit, log_ndtr, logit
 
 from sievert.arrays import FloatArray, IntArray
 from sievert.errors import VectorError
@@ -16,27 +15,25 @@ from sievert.numerics import (
     generator_of,
     in_percent,
     instance,
-    log_binomial,
     non_negative,
+    positive,
     probability,
     require_size,
-    taken,
     whole,
 )
 from sievert.results import Result
-from sievert.vectors._calibrate import calibrate
 from sievert.vectors._codes import Codes, read_codes
+from sievert.vectors._distance import unit_rows
 from sievert.vectors._hashing import HyperplaneLSH
 from sievert.vectors._mechanisms import perturb
 from sievert.vectors._rows import Rows, dense, lengths, read_rows, refuse_zeros
 
 __all__ = [
-    "BitsChoice",
     "ReIdentification",
-    "choose_bits",
     "exposed_planes",
     "reidentification",
     "reidentification_of_chances",
+    "reidentification_of_laplace",
 ]
 
 MOST_LISTED_BITS = 22
@@ -55,6 +52,7 @@ class ReIdentification(Result):
     without_noise : with codes as the hash gives them
     exact : whether `value` is exact; else it is simulated
     deviation : standard error of a simulated value, 0 where it is exact
+    least : what an attack on the codes alone reached, where `value` is that of somebody who sees more
     """
 
     value: float
@@ -63,13 +61,17 @@ class ReIdentification(Result):
     users: int
     exact: bool
     deviation: float = 0.0
+    least: float | None = None
 
     def __float__(self) -> float:
         return self.value
 
     def __str__(self) -> str:
+        share = in_percent(self.value)
+        if self.least is not None:
+            share = f"between {in_percent(self.least)} and {share}"
         return (
-            f"an attacker who knows all {self.users:,} users re-identifies {in_percent(self.value)} of them, "
+            f"an attacker who knows all {self.users:,} users re-identifies {share} of them, "
             f"without noise {in_percent(self.without_noise)}, by guessing {in_percent(self.prior)}"
         )
 
@@ -83,7 +85,7 @@ def reidentification(
     ----------
     codes : of all users, as the hash gives them
     eps : nats a bit of the noise, from 0 to inf
-    draws : noisy codes that are tried where the codes have more than 22 bits
+    draws : noisy codes that are tried where the codes have more than 22 bits, or more than two values
     rng : seed or generator of the trial
 
     Returns
@@ -104,15 +106,15 @@ def reidentification(
     (0.449988, 0.75)
     """
     given = read_codes("codes", codes)
-    if given.values != 2 or given.mechanism != "no noise":
-        raise VectorError("codes must be bits as the hash gives them, without noise; perturb nothing before")
+    if given.mechanism != "no noise":
+        raise VectorError("codes must be as the hash gives them, without noise; perturb nothing before")
     level = non_negative("eps", eps, VectorError, infinite=True)
     users = len(given)
     distinct = len(np.unique(given.words, axis=0))
     plain = distinct / users
     if level == math.inf:
         return ReIdentification(plain, 1 / users, plain, users, True)
-    if given.bits <= MOST_LISTED_BITS:
+    if given.values == 2 and given.bits <= MOST_LISTED_BITS:
         value = _listed(given, level) / users
         return ReIdentification(min(value, plain), 1 / users, plain, users, True)
     value, deviation = _simulated(given, level, whole("draws", draws, VectorError), rng)
@@ -197,10 +199,80 @@ def reidentification_of_chances(
     wins = np.empty(len(who))
     for start in range(0, len(who), BLOCK):
         part = slice(start, start + BLOCK)
-        scores = drawn[part] @ weights.T + np.clip(none, -700, 0).sum(axis=1)
-        wins[part] = scores[np.arange(scores.shape[0]), who[part]] >= scores.max(axis=1) - 1e-9
+        wins[part] = _won(drawn[part] @ weights.T + np.clip(none, -700, 0).sum(axis=1), who[part])
     deviation = float(wins.std() / math.sqrt(len(who)))
     return ReIdentification(float(wins.mean()), 1 / users, plain, users, False, deviation)
+
+
+def _won(scores: FloatArray, who: IntArray) -> FloatArray:
+    """How often one guess among the best scores is the right one: ties are guessed among."""
+    best = scores >= scores.max(axis=1, keepdims=True) - 1e-9
+    return np.asarray(best[np.arange(len(who)), who] / best.sum(axis=1))
+
+
+def reidentification_of_laplace(
+    x: Any,
+    hashing: HyperplaneLSH,
+    eps: float,
+    *,
+    draws: int = 4000,
+    rng: int | np.random.Generator | None = 0,
+) -> ReIdentification:
+    """The same for Laplace noise before the hash, whose bits depend on one another: between two attackers.
+
+    Parameters
+    ----------
+    x : vectors of all users, one a row
+    hashing : the public hyperplanes
+    eps : nats per unit of Euclidean distance, vectors scaled to length 1
+    draws : noisy vectors that are tried
+    rng : seed or generator of the trial
+
+    Returns
+    -------
+    ReIdentification
+        `value` is the share that somebody traces back who sees the noisy projections themselves, which no
+        attack on the bits exceeds; `least` what the likeliest user by bits taken as independent gives.
+        Both are simulated, with the standard error of `value`.
+
+    Notes
+    -----
+    In the span of the planes the density of the noise falls with its length, so the likeliest user is the
+    nearest one there.
+    Cost: two products of draws × bits × users.
+
+    Examples
+    --------
+    >>> x = np.eye(3)
+    >>> found = reidentification_of_laplace(x, HyperplaneLSH(3, 8, seed=7), 3.0)
+    >>> found.prior < found.least <= found.value < 1
+    True
+    """
+    instance("hashing", hashing, HyperplaneLSH, "a HyperplaneLSH", VectorError)
+    level = positive("eps", eps, VectorError)
+    rows = read_rows("x", x, hashing.dimension)
+    refuse_zeros("x", rows)
+    units, users = unit_rows(rows), rows.shape[0]
+    planes = hashing.planes.astype(np.float64)
+    planes /= np.linalg.norm(planes, axis=1, keepdims=True)
+    basis = np.linalg.qr(planes.T)[0]  # of the span of the planes
+    generator = generator_of(rng)
+    who = generator.integers(0, users, whole("draws", draws, VectorError))
+    inside, spread = units @ basis, math.sqrt(hashing.dimension + 1) / level
+    sides = units @ planes.T / spread
+    ones, none = log_ndtr(sides).T, log_ndtr(-sides).sum(axis=1)
+    seen, guessed = np.empty(len(who)), np.empty(len(who))
+    for start in range(0, len(who), BLOCK):
+        part = slice(start, start + BLOCK)
+        radius = np.sqrt(generator.gamma((hashing.dimension + 1) / 2, 2 / level**2, len(who[part])))
+        noisy = inside[who[part]] + radius[:, None] * generator.standard_normal((len(radius), basis.shape[1]))
+        seen[part] = _won(2 * noisy @ inside.T - (inside**2).sum(axis=1), who[part])
+        bits = noisy @ (planes @ basis).T >= 0
+        guessed[part] = _won(bits @ (ones - log_ndtr(-sides).T) + none, who[part])
+    deviation, found = float(seen.std() / math.sqrt(len(who))), float(seen.mean())
+    least = min(found, float(guessed.mean()))
+    plain = len(np.unique(hashing.codes(rows).words, axis=0)) / users
+    return ReIdentification(found, 1 / users, plain, users, False, deviation, least)
 
 
 def exposed_planes(hashing: HyperplaneLSH, x: Any, distance: float) -> IntArray:
@@ -236,75 +308,3 @@ def exposed_planes(hashing: HyperplaneLSH, x: Any, distance: float) -> IntArray:
     cosine = hashing.projections(dense(rows) / lengths(rows)[:, None]) / sizes
     angles = np.abs(np.arcsin(np.clip(cosine, -1.0, 1.0)))
     return np.asarray((angles <= math.pi * near + 1e-12).sum(axis=1))
-
-
-@dataclass(frozen=True)
-class BitsChoice(Result):
-    """How well codes of several lengths tell near users from far ones, at one promise.
-
-    Attributes
-    ----------
-    bits : the best of them
-    tried : numbers of bits
-    eps : calibrated for each
-    success : probability that a near user's noisy code is nearer than a far one's, ties by a coin
-    """
-
-    bits: int
-    tried: tuple[int, ...]
-    eps: FloatArray = field(repr=False)
-    success: FloatArray = field(repr=False)
-
-    def __str__(self) -> str:
-        best = float(self.success.max())
-        return f"{self.bits} bits: a near user is ranked before a far one with probability {best:.4g}"
-
-
-def choose_bits(
-    distance: float,
-    xi: float,
-    delta: float,
-    near: float,
-    far: float,
-    bits: Iterable[int] = (8, 16, 24, 32, 48, 64, 96, 128, 192, 256),
-) -> BitsChoice:
-    """How many bits serve matching best at a promise (ξ, δ) for pairs at a distance.
-
-    Parameters
-    ----------
-    distance, xi, delta : the promise that every number of bits is calibrated to
-    near, far : angular distances of users who should be told apart, such as a typical nearest neighbour and
-        a typical user
-    bits : numbers of bits to try
-
-    Returns
-    -------
-    BitsChoice
-
-    Notes
-    -----
-    Predicted utility: both users and the one who asks have noisy codes, so bits differ with probability
-    q + d·(1 - 2q), q = 2r(1-r).
-    Cost: a calibration and O(bits²) for each number.
-
-    Examples
-    --------
-    >>> choose_bits(0.05, 5.0, 0.01, near=0.2, far=0.45, bits=[10, 20, 50]).bits
-    10
-    """
-    tried = tuple(
-        whole("bits", n, VectorError, most=4096) for n in taken("bits", bits, VectorError, "numbers")
-    )
-    if not tried:
-        raise VectorError("bits is empty; give numbers of bits to try")
-    low, high = probability("near", near, VectorError), probability("far", far, VectorError)
-    eps = np.array([calibrate(n, distance, xi, delta).eps for n in tried])
-    success = []
-    for n, level in zip(tried, eps.tolist(), strict=True):
-        flip = 1 / (1 + math.exp(min(level, 700.0)))
-        q = 2 * flip * (1 - flip)
-        first, second = (np.exp(log_binomial(n, float(logit(q + d * (1 - 2 * q))))) for d in (low, high))
-        further = np.append(np.cumsum(second[:0:-1])[::-1], 0.0)
-        success.append(float(first @ (further + second / 2)))
-    best = tried[int(np.argmax(success))]
-    return BitsChoice(best, tried, eps, np.array(success))

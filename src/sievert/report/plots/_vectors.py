@@ -70,7 +70,8 @@ def vector_frontier(found: VectorFrontier, against: str = "xi") -> go.Figure:
 
     Notes
     -----
-    The lines are plain hashing and recommending anybody. A mechanism without an answer is left out.
+    The lines are plain hashing and recommending anybody. Of laplace-lsh the share traced back is an upper
+    bound.
     Cost: O(points).
 
     Examples
@@ -79,22 +80,21 @@ def vector_frontier(found: VectorFrontier, against: str = "xi") -> go.Figure:
     >>> people = sv.vectors.synthetic_ratings(40, 20, rng=1)
     >>> found = sv.vectors.mechanism_frontier(people, sv.vectors.HyperplaneLSH(20, 6, seed=7), [2.0], k=3)
     >>> [trace.name for trace in vector_frontier(found, "reidentified").data]
-    ['lsh-response', 'soft-sign']
+    ['lsh-response', 'soft-sign', 'laplace-lsh']
     """
     instance("found", found, VectorFrontier, "a VectorFrontier, of sv.vectors.mechanism_frontier", DataError)
     choice("against", against, ("xi", "reidentified"), DataError)
     figure = go.Figure()
     for position, kind in enumerate(dict.fromkeys(point.mechanism for point in found.points)):
-        points = [p for p in found.points if p.mechanism == kind and getattr(p, against) is not None]
-        if points:
-            figure.add_scatter(
-                x=[getattr(point, against) for point in points],
-                y=[point.loss for point in points],
-                name=kind,
-                mode="lines+markers",
-                line=curve_line(position),
-                showlegend=True,
-            )
+        points = [point for point in found.points if point.mechanism == kind]
+        figure.add_scatter(
+            x=[getattr(point, against) for point in points],
+            y=[point.loss for point in points],
+            name=kind,
+            mode="lines+markers",
+            line=curve_line(position),
+            showlegend=True,
+        )
     figure.add_hline(y=found.plain, line={"color": BEFORE, "width": 1.5}, annotation_text="without noise")
     figure.add_hline(y=found.random, line={"color": LIMIT, "width": 1.5}, annotation_text="anybody")
     figure.update_yaxes(rangemode="tozero")

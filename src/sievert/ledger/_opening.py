@@ -1,0 +1,93 @@
+"""How a ledger begins: its budget and relation are written down first, and never change afterwards."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sievert.errors import LedgerError
+from sievert.ledger._budget import REPLACE, Budget, Relation
+from sievert.ledger._chain import Chain, Record
+from sievert.ledger._continued import carried_records, closed_for, missing_records, require_continuable
+from sievert.numerics import brief
+
+if TYPE_CHECKING:
+    from sievert.ledger._ledger import Ledger
+
+__all__ = ["agreed", "begin", "looked"]
+
+VERSION = 2  # version 1 states no relation; it can still be charged
+
+
+def begin(chain: Chain, budget: Budget | None, relation: Relation | None, wait: float, folder: Path) -> None:
+    """Open a new ledger, and charge what an earlier one spent where it continues one."""
+    if chain.records and not _unfinished_opening(chain):
+        return
+    if budget is None:
+        what = "has yet to charge what it continues" if chain.records else "is a new ledger"
+        raise LedgerError(f"{folder}: {what}; give the budget it starts with")
+    about = budget.relation or relation or REPLACE
+    if chain.records:
+        about = Relation.from_record(chain.records[0]["relation"])
+    with closed_for(budget, about, chain.key, wait) as earlier:
+        carried = [] if earlier is None else carried_records(earlier, budget)
+        if not chain.records:
+            chain.append(_opening(budget, about, earlier, len(carried)))
+        for record in missing_records(chain, carried):
+            chain.append(record)
+
+
+def _unfinished_opening(chain: Chain) -> bool:
+    """Whether an interruption kept some of what an earlier ledger spent from being charged."""
+    carried = sum("carried" in record for record in chain.records)
+    return bool(carried < chain.records[0].get("carries", 0))
+
+
+def looked(
+    chain: Chain, budget: Budget | None, relation: Relation | None, folder: Path
+) -> tuple[Budget, Relation | None]:
+    """What a ledger is about; where it is not there yet, or not whole, what it continues counts as spent."""
+    if chain.records and not _unfinished_opening(chain):
+        return agreed(chain, budget, folder)
+    if budget is None:
+        what = "has yet to charge what it continues" if chain.records else "no ledger is there"
+        raise LedgerError(f"{folder}: {what}")
+    about = agreed(chain, budget, folder)[1] if chain.records else budget.relation or relation
+    if budget.continues is not None:
+        from sievert.ledger._ledger import Ledger
+
+        earlier = Ledger.look(budget.continues.with_suffix(".ledger"), key=chain.key)
+        require_continuable(earlier, budget, about or REPLACE)
+        chain.records.extend(missing_records(chain, carried_records(earlier, budget)))
+    return budget, about
+
+
+def _opening(budget: Budget, about: Relation, earlier: Ledger | None, carries: int) -> Record:
+    opening = {"kind": "open", "version": VERSION, "salt": secrets.token_hex(16)}
+    continued = {} if earlier is None else {"continues": earlier.head, "carries": carries}
+    return {**opening, **budget.to_record(), "relation": about.to_record(), **continued}
+
+
+def agreed(chain: Chain, budget: Budget | None, folder: Path) -> tuple[Budget, Relation | None]:
+    """What the ledger was opened with; another budget or relation in the file is refused, not adopted."""
+    opening = chain.records[0]
+    if opening.get("kind") != "open" or opening.get("version") not in (1, VERSION):
+        raise LedgerError(f"{folder}: was not written by this version; its first record is {brief(opening)}")
+    opened = Budget.from_record(opening)
+    relation = None if opening["version"] == 1 else Relation.from_record(opening["relation"])
+    if budget is None:
+        return opened, relation
+    if not budget.same_limits(opened):
+        raise LedgerError(
+            f"{folder}: was opened with the budget {opened.words()} but the file now says {budget.words()}; "
+            "a budget cannot be changed once spending has begun: put it back, or name a new ledger for new "
+            "data"
+        )
+    if budget.relation is not None and (relation is None or budget.relation.kind != relation.kind):
+        had = "for no stated relation" if relation is None else f'for the relation "{relation.kind}"'
+        raise LedgerError(
+            f'{folder}: was opened {had} but the file now says "{budget.relation.kind}"; it cannot be '
+            "changed once spending has begun: put it back, or name a new ledger for new data"
+        )
+    return opened, relation

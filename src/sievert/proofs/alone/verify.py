@@ -1,0 +1,2997 @@
+#!/usr/bin/env python3
+"""Check a proof that Sievert wrote, with nothing but Python's standard library.
+
+    python verify.py proof.json [more.json …] [--seconds 600] [--json]
+
+A second opinion: this file was written from docs/proofs.md alone, which says what every kind of proof claims
+and which rules make the claim follow. It shares no line with Sievert. Everything is computed in fractions and
+whole numbers; e^x and ln x are enclosed between rationals by series whose error is counted, and the end that
+makes a claim weaker is used. Nothing in a file is trusted: it is read strictly, what its check will cost is
+printed first, and a check that would take longer than allowed is not begun.
+
+Exit codes: 0 every proof holds, 1 one does not, 2 a file is no proof, 3 one was not checked (too long).
+
+How to read it: numbers, then e^x and ln x, then spaces, then one function a kind, named in KINDS at the end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import heapq
+import itertools
+import json
+import math
+import re
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, NoReturn
+
+FORMAT = "sievert proof 1"
+Content = dict[str, Any]
+Matrix = list[list[Fraction]]
+ZERO, ONE = Fraction(0), Fraction(1)
+
+
+class Refused(ValueError):
+    """A rule that does not hold, in words."""
+
+
+class TooLong(Exception):
+    """A check that would take longer than allowed."""
+
+
+class NoProof(Exception):
+    """A file that is no proof."""
+
+
+def refuse(why: str) -> NoReturn:
+    raise Refused(why)
+
+
+def no_proof(why: str) -> NoReturn:
+    raise NoProof(why)
+
+
+def require(holds: bool, why: str) -> None:
+    """A rule: refuse the proof unless it holds."""
+    if not holds:
+        raise Refused(why)
+
+
+class Work:
+    """Steps of about a microsecond, and how many may be taken."""
+
+    most = 600_000_000
+    done = 0
+
+    @classmethod
+    def spend(cls, steps: int) -> None:
+        """Count steps before they are taken."""
+        cls.done += steps
+        if cls.done > cls.most:
+            raise TooLong(f"the check takes more than {cls.most / 1e6:.0f} s; allow more with --seconds")
+
+
+# ── Reading: strict JSON, strict numbers ────────────────────────────────────────────────────────────────────
+LARGEST_FILE = 200_000_000
+DEEPEST, MOST_DIGITS, LONGEST_TEXT, LARGEST_EXPONENT = 50, 4300, 1000, 3000
+RATIO = re.compile(r"(-?)([0-9]+)(?:/([0-9]+))?")
+DECIMAL = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE]([-+]?[0-9]+))?")
+
+
+def parse(text: str) -> Any:
+    """JSON with every key once, finite numbers, short whole numbers, and little nesting."""
+
+    def once(pairs: list[tuple[str, Any]]) -> Content:
+        found = dict(pairs)
+        return found if len(found) == len(pairs) else no_proof("a key stands twice in one object")
+
+    def finite(digits: str) -> float:
+        value = float(digits)
+        return value if math.isfinite(value) else no_proof(f"{digits[:30]} is no finite double")
+
+    def short(digits: str) -> int:
+        return int(digits) if len(digits) <= MOST_DIGITS else no_proof("a whole number is too long")
+
+    try:
+        content = json.loads(
+            text, object_pairs_hook=once, parse_float=finite, parse_int=short, parse_constant=finite
+        )
+    except RecursionError:
+        no_proof(f"it is nested more than {DEEPEST} levels deep")
+    except json.JSONDecodeError as problem:
+        no_proof(f"it is not JSON: {problem}")
+    level: list[Any] = [content]
+    for _ in range(DEEPEST):
+        level = [
+            inner
+            for item in level
+            if isinstance(item, dict | list)
+            for inner in (item.values() if isinstance(item, dict) else item)
+        ]
+        if not level:
+            return content
+    no_proof(f"it is nested more than {DEEPEST} levels deep")
+
+
+def exact(value: Any) -> Fraction:
+    """An exact number: a text such as "1/3" or "1e-6", or a JSON number at its binary value."""
+    if isinstance(value, str):
+        ratio = RATIO.fullmatch(value)
+        if ratio is not None:
+            sign, above, below = ratio.groups()
+            require(max(len(above), len(below or "")) <= MOST_DIGITS, "a number has too many digits")
+            require(below is None or int(below) != 0, f"{value[:30]} divides by 0")
+            return Fraction(int(above), int(below or 1)) * (-1 if sign else 1)
+        decimal = DECIMAL.fullmatch(value) if len(value) <= LONGEST_TEXT else None
+        if decimal is None or abs(int(decimal[1] or 0)) > LARGEST_EXPONENT:
+            refuse(f"{value[:30]!r} is not a number")
+        return Fraction(value)
+    if type(value) is int or type(value) is float or type(value) is Fraction:
+        return Fraction(value)
+    refuse(f"{str(value)[:30]} is not a number")
+
+
+def whole(value: Any, least: int = 0, most: int | None = None) -> int:
+    """A whole number, or its digits."""
+    if isinstance(value, str) and re.fullmatch("-?[0-9]+", value) and len(value) <= MOST_DIGITS:
+        value = int(value)
+    if type(value) is not int or value < least or (most is not None and value > most):
+        refuse(f"{str(value)[:30]} is not a whole number from {least}{'' if most is None else f' to {most}'}")
+    return value
+
+
+def double(value: Any) -> float:
+    """A JSON number as the nearest double."""
+    if type(value) is int and abs(value) < 2**63:
+        return float(value)
+    if type(value) is not float:
+        refuse(f"{str(value)[:30]} is not a double")
+    return value
+
+
+def nearest(value: Any) -> float:
+    """An exact number that a claim rounds to a double."""
+    found = float(exact(value))
+    require(math.isfinite(found), "a number is beyond the largest double")
+    return found
+
+
+def couples(value: Any) -> list[list[Any]]:
+    """A list of pairs."""
+    return [items(pair, 2) for pair in items(value)]
+
+
+def position(value: Any, size: int | None = None) -> int:
+    """A place in a list."""
+    if type(value) is not int or not 0 <= value < (2**40 if size is None else size):
+        refuse(f"{str(value)[:30]} is not a place that exists")
+    return value
+
+
+def flag(value: Any) -> bool:
+    """True or false."""
+    if not isinstance(value, bool):
+        refuse(f"{str(value)[:30]} is not true or false")
+    return value
+
+
+def items(value: Any, length: int | None = None) -> list[Any]:
+    """A list, of a length where one is asked for."""
+    if not isinstance(value, list) or (length is not None and len(value) != length):
+        refuse("a list is missing, or has another length than it should")
+    return value
+
+
+def table(value: Any) -> Content:
+    """A JSON object."""
+    if not isinstance(value, dict):
+        refuse(f"{str(value)[:30]} is not an object")
+    return value
+
+
+def vector(value: Any, length: int | None = None) -> list[Fraction]:
+    """A list of exact numbers."""
+    return [exact(entry) for entry in items(value, length)]
+
+
+def doubles(value: Any, length: int | None = None) -> list[Fraction]:
+    """A list of doubles, as what they exactly are."""
+    return [Fraction(double(entry)) for entry in items(value, length)]
+
+
+def matrix(value: Any, rows: int | None = None, columns: int | None = None) -> Matrix:
+    """Rows of exact numbers, equally long and not empty."""
+    found = [vector(row) for row in items(value)]
+    require(bool(found) and bool(found[0]), "a matrix is empty")
+    require(all(len(row) == len(found[0]) for row in found), "a matrix is ragged")
+    fits = rows in (None, len(found)) and columns in (None, len(found[0]))
+    require(fits, "the parts of the proof do not fit each other")
+    return found
+
+
+def double_matrix(value: Any, rows: int | None = None, columns: int | None = None) -> Matrix:
+    """Rows of doubles, equally long and not empty."""
+    return matrix([doubles(row) for row in items(value)], rows, columns)
+
+
+def total(values: Iterable[Fraction]) -> Fraction:
+    """A sum, kept short by adding neighbours first."""
+    level = list(values)
+    while len(level) > 1:
+        level = [sum(level[k : k + 2], ZERO) for k in range(0, len(level), 2)]
+    return level[0] if level else ZERO
+
+
+def dot(first: Sequence[Fraction], second: Sequence[Fraction]) -> Fraction:
+    """Σ a·b."""
+    return total(a * b for a, b in zip(first, second, strict=True) if a and b)
+
+
+def product(first: Matrix, second: Matrix) -> Matrix:
+    """The product of two matrices that fit."""
+    require(len(first[0]) == len(second), "the shapes of matrices do not fit")
+    Work.spend(2 * len(first) * len(second) * len(second[0]))
+    columns = list(zip(*second, strict=True))
+    return [[dot(row, column) for column in columns] for row in first]
+
+
+# What rows of float channels may miss 1 by, and what proofs about them may leave open.
+ROUNDING = Fraction(1, 10**9)
+
+
+def distribution(values: Sequence[Fraction], what: str, rounding: Fraction = ZERO) -> Fraction:
+    """Entries ≥ 0 with the sum 1; what the sum misses."""
+    require(all(value >= 0 for value in values), f"{what} has a negative entry")
+    miss = abs(total(values) - 1)
+    require(miss <= rounding, f"{what} does not sum to 1")
+    return miss
+
+
+def channel(value: Any, rows: int | None = None, columns: int | None = None) -> Matrix:
+    """A matrix whose rows are distributions exactly."""
+    return rounded_channel(value, ZERO, rows, columns)[0]
+
+
+def rounded_channel(
+    value: Any, rounding: Fraction, rows: int | None = None, columns: int | None = None
+) -> tuple[Matrix, Fraction]:
+    """A matrix whose rows are distributions up to rounding, and the most that one misses 1 by."""
+    found = matrix(value, rows, columns)
+    return found, max(distribution(row, "a row of a channel", rounding) for row in found)
+
+
+def column_maxima(scores: Matrix) -> Fraction:
+    """Σ_y max_w."""
+    return total(max(column) for column in zip(*scores, strict=True))
+
+
+def shown(value: Fraction, up: bool = True) -> str:
+    """Twelve decimals, rounded so that the sentence stays true; a power of 2 where those fill a line."""
+    if abs(value) >= 10**15:
+        return f"2^{value.numerator.bit_length() - value.denominator.bit_length() + (1 if up else -1)}"
+    scaled = value * 10**12
+    units = math.ceil(scaled) if up else math.floor(scaled)
+    sign, digits = ("-" if units < 0 else ""), f"{abs(units):013d}"
+    return f"{sign}{digits[:-12]}.{digits[-12:]}".rstrip("0").rstrip(".")
+
+
+# ── e^x and ln x between rationals ──────────────────────────────────────────────────────────────────────────
+BITS = 320
+LARGEST_POWER = 100_000
+Ends = tuple[Fraction, Fraction]
+
+
+def dyadic(mantissa: int, exponent: int) -> Fraction:
+    """mantissa·2^exponent."""
+    return Fraction(mantissa << exponent) if exponent >= 0 else Fraction(mantissa, 1 << -exponent)
+
+
+@lru_cache(maxsize=1 << 15)
+def exp_ends(x: Fraction, bits: int = BITS) -> Ends:
+    """Rationals around e^x, a relative 2^-bits apart.
+
+    e^x = (e^(x/2^m))^(2^m) for x ≥ 0, with x/2^m ≤ 2^-8: Taylor's series in whole numbers of 2^-w, every term
+    rounded down for the lower end and up for the upper one. Terms fall by 2^-8 at least, so that what follows
+    the last one, which is at most 1 unit, is less than a unit. Each squaring doubles the relative error, for
+    which m more bits are kept. e^-x = 1/e^x. Beyond ±100,000 the lower end is that of ±100,000, or 0.
+    """
+    if x == 0:
+        return ONE, ONE
+    if x < 0:
+        if -x > LARGEST_POWER:
+            return ZERO, 1 / exp_ends(Fraction(LARGEST_POWER), bits)[0]
+        low, high = exp_ends(-x, bits)
+        return 1 / high, 1 / low
+    require(x <= LARGEST_POWER, "a power of e is too large to be written out")
+    halvings = max(0, (x.numerator // x.denominator).bit_length() + 8)
+    digits = bits + halvings + 32
+    scaled = Fraction(x.numerator << digits, x.denominator << halvings)
+    less, more = _series(math.floor(scaled), digits, 0), _series(math.ceil(scaled), digits, 1) + 2
+    low_scale = high_scale = -digits
+    for _ in range(halvings):
+        less, more = less * less, more * more
+        spare, excess = less.bit_length() - digits, more.bit_length() - digits
+        less, low_scale = less >> spare, 2 * low_scale + spare
+        more, high_scale = -(-more >> excess), 2 * high_scale + excess
+    return dyadic(less, low_scale), dyadic(more, high_scale)
+
+
+def _series(argument: int, digits: int, up: int) -> int:
+    """Σ r^k/k! for r = argument·2^-digits, in units of 2^-digits, every term rounded down or up."""
+    term = found = 1 << digits
+    for k in itertools.count(1):
+        above, below = term * argument, k << digits
+        term = -(-above // below) if up else above // below
+        found += term
+        if term <= 1:
+            return found
+    return found
+
+
+def exp_low(x: Fraction) -> Fraction:
+    """A rational at or below e^x."""
+    return exp_ends(min(x, Fraction(LARGEST_POWER)))[0]
+
+
+def exp_high(x: Fraction) -> Fraction:
+    """A rational at or above e^x."""
+    return exp_ends(x)[1]
+
+
+@lru_cache(maxsize=1 << 12)
+def log_ends(x: Fraction, bits: int) -> Ends:
+    """Rationals around ln x = k·ln 2 + 2·artanh((m-1)/(m+1)), x = m·2^k > 0 with 1/2 < m < 2."""
+    if x == 1:
+        return ZERO, ZERO
+    k = x.numerator.bit_length() - x.denominator.bit_length()
+    m = x / dyadic(1, k)
+    digits = bits + 16 + abs(k).bit_length()
+    rest, two = _twice_artanh((m - 1) / (m + 1), digits), _twice_artanh(Fraction(1, 3), digits)
+    doubled = (k * two[0], k * two[1]) if k >= 0 else (k * two[1], k * two[0])
+    return rest[0] + doubled[0], rest[1] + doubled[1]
+
+
+def _twice_artanh(u: Fraction, digits: int) -> Ends:
+    """2·artanh u for |u| ≤ 1/3: Σ 2u^(2j+1)/(2j+1); what follows the j-th power is below an eighth of it."""
+    if u < 0:
+        low, high = _twice_artanh(-u, digits)
+        return -high, -low
+    ends = []
+    for up in (0, 1):
+        scaled = Fraction(u.numerator << digits, u.denominator)
+        argument = math.ceil(scaled) if up else math.floor(scaled)
+        square = -(-argument * argument >> digits) if up else argument * argument >> digits
+        power, found, j = argument, 0, 1
+        while power > up:
+            found += -(-power // j) if up else power // j
+            power = -(-power * square >> digits) if up else power * square >> digits
+            j += 2
+        ends.append(dyadic(2 * (found + 2 * up), -digits))
+    return ends[0], ends[1]
+
+
+class Span:
+    """A number ≥ 0 between low·2^scale and high·2^scale, kept to BITS bits."""
+
+    def __init__(self, low: int, high: int, scale: int) -> None:
+        spare = high.bit_length() - BITS
+        if spare > 0:
+            low, high, scale = low >> spare, -(-high >> spare), scale + spare
+        self.low, self.high, self.scale = low, high, scale
+
+    @classmethod
+    def of(cls, ends: Ends) -> Span:
+        """Around two rationals."""
+        low, high = ends
+        scale = high.numerator.bit_length() - high.denominator.bit_length() - BITS
+        unit = dyadic(1, scale)
+        return cls(math.floor(low / unit), math.ceil(high / unit), scale)
+
+    def __mul__(self, other: Span) -> Span:
+        return Span(self.low * other.low, self.high * other.high, self.scale + other.scale)
+
+    def times(self, above: int, below: int) -> Span:
+        """Multiplied by a ratio of whole numbers."""
+        low, high = (self.low << 64) * above // below, -(-(self.high << 64) * above // below)
+        return Span(low, high, self.scale - 64)
+
+    def __add__(self, other: Span) -> Span:
+        first, second = (self, other) if self.scale >= other.scale else (other, self)
+        apart = first.scale - second.scale
+        if first.high and apart > 2 * BITS:
+            low, high = second.low >> apart, -(-second.high >> apart)
+            return Span(first.low + low, first.high + high, first.scale)
+        if not first.high:
+            return second
+        return Span((first.low << apart) + second.low, (first.high << apart) + second.high, second.scale)
+
+    def at_least(self, other: Span) -> bool:
+        """Whether it is certainly not smaller."""
+        apart = self.scale - other.scale
+        if abs(apart) > 4 * BITS:
+            return apart > 0 and self.low > 0
+        return self.low << max(apart, 0) >= other.high << max(-apart, 0)
+
+    def joined(self, other: Span) -> Span:
+        """Around the larger of the two: from the larger lower end to the larger upper one."""
+        if self.at_least(other):
+            return self
+        if other.at_least(self):
+            return other
+        (low, high), (less, more) = self.ends(), other.ends()
+        return Span.of((max(low, less), max(high, more)))
+
+    def ends(self) -> Ends:
+        """As two rationals."""
+        return dyadic(self.low, self.scale), dyadic(self.high, self.scale)
+
+    def power(self, exponent: int) -> Span:
+        """To a whole power."""
+        found, square = Span(1, 1, 0), self
+        while exponent:
+            if exponent & 1:
+                found = found * square
+            square, exponent = square * square, exponent >> 1
+        return found
+
+
+# ── Spaces ──────────────────────────────────────────────────────────────────────────────────────────────────
+LARGEST_SIZE, LARGEST_TABLE, MOST_DIMENSIONS = 10**7, 6000, 16
+METRIC_ERROR = Fraction(1, 2**48)
+Edge = tuple[int, int]
+# Digits of a table of e^(-ε·distance).
+FINE = 1024
+
+
+class Space:
+    """Points and edges; lengths are whole numbers of `grain`, so that paths are added exactly."""
+
+    def __init__(
+        self,
+        size: int,
+        edges: list[Edge],
+        lengths: list[float],
+        metric: bool = False,
+        places: Matrix | None = None,
+    ) -> None:
+        require(1 <= size <= LARGEST_SIZE, "a space has from 1 to 10,000,000 points")
+        Work.spend(size + 4 * len(edges))
+        require(all(0 <= a < size and 0 <= b < size for a, b in edges), "an edge names no point")
+        require(len(lengths) == len(edges), "every edge needs one length")
+        require(all(0 <= length < math.inf for length in lengths), "lengths must be finite and ≥ 0")
+        self.size, self.edges, self.lengths, self.metric, self.places = size, edges, lengths, metric, places
+        self.error = METRIC_ERROR if metric else ZERO
+        ratios = [length.as_integer_ratio() for length in lengths]
+        below = max((ratio[1] for ratio in ratios), default=1)
+        self.units, self.grain = [a * (below // b) for a, b in ratios], Fraction(1, below)
+        self.near: list[list[tuple[int, int]]] | None = None
+        self.known: dict[tuple[Fraction, int, bool], Fraction] = {}
+        self.owner = self._components()
+        self.components = len(set(self.owner))
+        if metric:
+            self._require_all_pairs()
+        if places is not None:
+            self._require_straight(places)
+
+    @classmethod
+    def read(cls, value: Any) -> Space:
+        """From a proof."""
+        data = table(value)
+        edges = [(position(a), position(b)) for a, b in couples(data["edges"])]
+        given = data.get("lengths")
+        lengths = [1.0] * len(edges) if given is None else [double(length) for length in items(given)]
+        places = data.get("coordinates")
+        return cls(
+            whole(data["size"], 1),
+            edges,
+            lengths,
+            flag(data.get("metric", False)),
+            None if places is None else double_matrix(places),
+        )
+
+    def part(self, points: list[int], chosen: list[int]) -> Space:
+        """The space of some points, in their order, with the chosen edges."""
+        place = {point: k for k, point in enumerate(points)}
+        ends = [self.edges[e] for e in chosen]
+        require(all(a in place and b in place for a, b in ends), "an edge leaves its block")
+        edges = [(place[a], place[b]) for a, b in ends]
+        places = None if self.places is None else [self.places[point] for point in points]
+        return Space(len(points), edges, [self.lengths[e] for e in chosen], self.metric, places)
+
+    def _components(self) -> list[int]:
+        parent = list(range(self.size))
+
+        def root(v: int) -> int:
+            while parent[v] != v:
+                parent[v] = parent[parent[v]]
+                v = parent[v]
+            return v
+
+        for a, b in self.edges:
+            parent[root(a)] = root(b)
+        return [root(v) for v in range(self.size)]
+
+    def _require_all_pairs(self) -> None:
+        require(self.size <= LARGEST_TABLE, f"{self.size} points are too many for a table of distances")
+        every = sum(count * (count - 1) // 2 for count in Counter(self.owner).values())
+        listed = {(min(pair), max(pair)) for pair in self.edges if pair[0] != pair[1]}
+        require(len(self.edges) == every == len(listed), "a metric needs each pair exactly once")
+
+    def _require_straight(self, places: Matrix) -> None:
+        require(self.metric and len(places) == self.size, "coordinates are for all points of a metric")
+        require(len(places[0]) <= MOST_DIMENSIONS, "there are too many dimensions")
+        Work.spend(4 * len(self.edges) * len(places[0]))
+        require(all(1e-140 < length < 1e140 for length in self.lengths), "lengths lose their digits")
+        for (a, b), length in zip(self.edges, self.lengths, strict=True):
+            square = total((x - y) ** 2 for x, y in zip(places[a], places[b], strict=True))
+            shorter, longer = square * (1 - METRIC_ERROR) ** 2, square * (1 + METRIC_ERROR) ** 2
+            require(shorter <= Fraction(length) ** 2 <= longer, "a length is not that of its coordinates")
+
+    @property
+    def is_forest(self) -> bool:
+        """Whether there is no circle."""
+        return len(self.edges) == self.size - self.components
+
+    @property
+    def is_uniform(self) -> bool:
+        """Whether any two of at least two points have exactly one edge, all of one length."""
+        every = self.size * (self.size - 1) // 2
+        if not 0 < every == len(self.edges) or len(set(self.lengths)) != 1:
+            return False
+        return len({(min(pair), max(pair)) for pair in self.edges if pair[0] != pair[1]}) == every
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all lengths are whole, with a sum below 2^53."""
+        return all(length == int(length) for length in self.lengths) and sum(self.lengths) < 2**53
+
+    def neighbours(self) -> list[list[tuple[int, int]]]:
+        """For each point its neighbours, each with the edge."""
+        if self.near is None:
+            self.near = [[] for _ in range(self.size)]
+            for e, (a, b) in enumerate(self.edges):
+                self.near[a].append((b, e))
+                self.near[b].append((a, e))
+        return self.near
+
+    def paths(self, sources: list[int]) -> list[int | None]:
+        """Shortest path from the nearest source, in grains; None where there is none."""
+        Work.spend(3 * (self.size + len(self.edges)))
+        near = self.neighbours()
+        found: list[int | None] = [None] * self.size
+        heap = [(0, source) for source in sorted(set(sources))]
+        while heap:
+            away, v = heapq.heappop(heap)
+            if found[v] is not None:
+                continue
+            found[v] = away
+            for w, e in near[v]:
+                if found[w] is None:
+                    heapq.heappush(heap, (away + self.units[e], w))
+        return found
+
+    def lines(self, source: int) -> list[int | None]:
+        """Distance of every point: of a metric the length as it is given, else the shortest path."""
+        if not self.metric:
+            return self.paths([source])
+        found: list[int | None] = [None] * self.size
+        found[source] = 0
+        for w, e in self.neighbours()[source]:
+            found[w] = self.units[e]
+        return found
+
+    def factor(self, rate: Fraction, units: int, up: bool) -> Fraction:
+        """e^(rate·length), rounded down or up, for every true length within the metric's error."""
+        key = (rate, units, up)
+        if key not in self.known:
+            spread = self.error if (rate > 0) is up else -self.error
+            exponent = rate * units * self.grain * (1 + spread)
+            self.known[key] = exp_high(exponent) if up else exp_low(exponent)
+        return self.known[key]
+
+    def kernel_row(self, eps: Fraction, away: list[int | None], up: bool) -> list[int]:
+        """e^(-ε·distance) in whole numbers of 2^-FINE, rounded down or up; 0 where there is no path."""
+        fixed: dict[int, int] = {}
+        for units in {units for units in away if units is not None}:
+            scaled = self.factor(-eps, units, up) * (1 << FINE)
+            fixed[units] = math.ceil(scaled) if up else math.floor(scaled)
+        return [0 if units is None else fixed[units] for units in away]
+
+    def arcs(self) -> Iterator[tuple[int, int, int]]:
+        """Both directions of every edge, with the edge."""
+        for e, (a, b) in enumerate(self.edges):
+            yield a, b, e
+            yield b, a, e
+
+    def roots_first(self) -> list[tuple[int, int, int]]:
+        """(point, parent, edge) of a forest, parents before children; a root has parent -1."""
+        near, seen, order = self.neighbours(), [False] * self.size, []
+        for start in range(self.size):
+            if seen[start]:
+                continue
+            seen[start] = True
+            order.append((start, -1, -1))
+            k = len(order) - 1
+            while k < len(order):
+                v = order[k][0]
+                k += 1
+                for w, e in near[v]:
+                    if not seen[w]:
+                        seen[w] = True
+                        order.append((w, v, e))
+        return order
+
+    def require_symmetry(self, image: list[int]) -> None:
+        """A permutation that maps edges to edges of the same length."""
+        require(sorted(image) == list(range(self.size)), "a symmetry must be a permutation of the points")
+        ends = [
+            (min(a, b), max(a, b), length) for (a, b), length in zip(self.edges, self.lengths, strict=True)
+        ]
+        moved = [
+            (min(image[a], image[b]), max(image[a], image[b]), length)
+            for (a, b), length in zip(self.edges, self.lengths, strict=True)
+        ]
+        require(Counter(ends) == Counter(moved), "a symmetry does not map edges to edges of the same length")
+
+
+# ── Limits ──────────────────────────────────────────────────────────────────────────────────────────────────
+LARGEST_DUAL, LARGEST_CHOICE = 10**8, 100_000
+PACKINGS = ("packing", "cover", "points", "transitive")
+Sparse = dict[int, dict[int, Fraction]]
+
+
+class Question:
+    """Which quantity is bounded: Σ A·K over private channels; A is the identity for the capacity."""
+
+    def __init__(
+        self, space: Space, eps: Fraction, weights: list[Fraction] | None = None, gain: Matrix | None = None
+    ) -> None:
+        self.space, self.eps, self.weights, self.gain = space, eps, weights, gain
+
+    @property
+    def is_capacity(self) -> bool:
+        """Whether it is the sum of column maxima."""
+        return self.weights is None and self.gain is None
+
+    def objective(self) -> tuple[Sparse, int]:
+        """A without its zeros, and how many columns it has."""
+        if self.gain is not None:
+            columns = len(self.gain[0]) if self.gain else 0
+            return {v: {w: a for w, a in enumerate(row) if a} for v, row in enumerate(self.gain)}, columns
+        n = self.space.size
+        require(n <= LARGEST_TABLE, f"{n} points are too many for a table of gains")
+        return {v: {v: ONE if self.weights is None else self.weights[v]} for v in range(n)}, n
+
+
+Bound = Callable[[Question, Content], Fraction]
+
+
+def upper_bound(question: Question, certificate: Any) -> Fraction:
+    """What no private channel is above, by a certificate."""
+    return _bound(question, table(certificate), UPPER, ("packing", "dual"))
+
+
+def lower_bound(question: Question, certificate: Any) -> Fraction:
+    """What a private channel reaches, by a certificate."""
+    return _bound(question, table(certificate), LOWER, ("channel",))
+
+
+def _bound(question: Question, found: Content, known: dict[str, Bound], general: tuple[str, ...]) -> Fraction:
+    kind = found["type"]
+    require(isinstance(kind, str) and kind in known, f"unknown certificate {str(kind)[:30]!r}")
+    require(question.is_capacity or kind in general, f"{kind} bounds the capacity only")
+    return known[kind](question, found)
+
+
+def by_packing(question: Question, found: Content) -> Fraction:
+    """Σy / min_j (Φy)_j/c_j, as K[i,j] ≥ Φ[i,j]·K[j,j] and rows sum to 1."""
+    space, eps = question.space, question.eps
+    require(question.gain is None, "a packing certificate bounds weights, not a general gain")
+    y = doubles(found["y"], space.size)
+    require(all(value >= 0 for value in y), "a packing vector is ≥ 0")
+    weights = [ONE] * space.size if question.weights is None else question.weights
+    counted = [v for v in range(space.size) if weights[v] > 0]
+    if not counted:
+        return ZERO
+    covered = _on_forest(space, eps, y) if space.is_forest else _covered(space, eps, y, counted)
+    least = min(covered[v] / weights[v] for v in counted)
+    require(least > 0, "the packing vector leaves some point uncovered")
+    return total(y) / least
+
+
+def _whole_multiples(values: list[Fraction]) -> tuple[list[int], int]:
+    """Doubles as whole numbers over one power of 2."""
+    below = max((value.denominator for value in values), default=1)
+    return [value.numerator * (below // value.denominator) for value in values], below
+
+
+def _covered(space: Space, eps: Fraction, y: list[Fraction], points: list[int]) -> dict[int, Fraction]:
+    """(Φy)_j for some points, rounded down."""
+    used = [i for i, value in enumerate(y) if value]
+    parts, below = _whole_multiples([y[i] for i in used])
+    found = {}
+    for j in points:
+        Work.spend(len(used))
+        away = space.lines(j)
+        row = space.kernel_row(eps, [away[i] for i in used], up=False)
+        found[j] = Fraction(sum(a * b for a, b in zip(row, parts, strict=True)), below << FINE)
+    return found
+
+
+def _on_forest(space: Space, eps: Fraction, y: list[Fraction]) -> list[Fraction]:
+    """Φy on a forest: what comes from below, then (1-q²)·below + q·(Φy)_parent; every sum is rounded down."""
+    Work.spend(20 * space.size)
+    order = space.roots_first()
+    q = [math.floor(space.factor(-eps, units, False) * (1 << FINE)) for units in space.units]
+    parts, below = _whole_multiples(y)
+    inward = [part << FINE for part in parts]
+    for v, parent, e in reversed(order):
+        if parent >= 0:
+            inward[parent] += inward[v] * q[e] >> FINE
+    found = list(inward)
+    for v, parent, e in order:
+        if parent >= 0:
+            rest = (1 << 2 * FINE) - q[e] * q[e]
+            found[v] = (inward[v] * rest >> 2 * FINE) + (found[parent] * q[e] >> FINE)
+    return [Fraction(value, below << FINE) for value in found]
+
+
+def by_cover(question: Question, found: Content) -> Fraction:
+    """|centres|·e^(ε·radius): a packing vector of e^(ε·radius) at the centres covers every point."""
+    space = question.space
+    centres = [position(v, space.size) for v in items(found["centres"])]
+    require(bool(centres), "a cover needs a centre")
+    radius = Fraction(double(found["radius"]))
+    if space.metric:
+        rows = [space.lines(centre) for centre in centres]
+        near = [[row[v] for row in rows] for v in range(space.size)]
+        away = [min((u for u in column if u is not None), default=None) for column in near]
+    else:
+        away = space.paths(centres)
+    reach = radius / (space.grain * (1 + space.error))
+    inside = all(units is not None and units <= reach for units in away)
+    require(inside, "some point is farther from every centre than the cover's radius")
+    return len(centres) * exp_high(question.eps * radius)
+
+
+def by_dual(question: Question, found: Content) -> Fraction:
+    """Weak duality for the objective of the question."""
+    objective, outputs = question.objective()
+    return dual_bound(question.space, question.eps, objective, outputs, found)
+
+
+def dual_bound(space: Space, eps: Fraction, objective: Sparse, outputs: int, found: Content) -> Fraction:
+    """Σy + n·δ, δ ≥ 0 the least with y_v + Σ f(v,·,w) - Σ e^(ε·length)·f(·,v,w) + δ ≥ A[v,w]."""
+    y = doubles(found["y"], space.size)
+    require(outputs > 0, "there is no output")
+    require(len(space.edges) * outputs <= LARGEST_DUAL, "edges and outputs are too many for a dual")
+    held: dict[int, dict[int, Fraction]] = {}
+    for name, turned in (("forward", False), ("backward", True)):
+        seen: set[Edge] = set()
+        for e, w, f in multipliers(found[name], len(space.edges), outputs):
+            require((e, w) not in seen, "an edge has two multipliers for one output")
+            seen.add((e, w))
+            tail, head = space.edges[e][::-1] if turned else space.edges[e]
+            if f:
+                charged = f * space.factor(eps, space.units[e], True)
+                for v, value in ((tail, f), (head, -charged)):
+                    row = held.setdefault(v, {})
+                    row[w] = row.get(w, ZERO) + value
+    worst = ZERO
+    for v in range(space.size):
+        row, wanted = held.get(v, {}), objective.get(v, {})
+        touched = row.keys() | wanted.keys()
+        short = [wanted.get(w, ZERO) - y[v] - row.get(w, ZERO) for w in touched]
+        if len(touched) < outputs:
+            short.append(-y[v])
+        worst = max(worst, *short)
+    return total(y) + space.size * worst
+
+
+def multipliers(value: Any, edges: int, outputs: int) -> Iterator[tuple[int, int, Fraction]]:
+    """[edge, output, f] with f ≥ 0."""
+    for entry in items(value):
+        e, w, f = items(entry, 3)
+        require(double(e) == int(double(e)) and double(w) == int(double(w)), "a multiplier names no edge")
+        require(0 <= e < edges and 0 <= w < outputs, "a multiplier names no edge or no output")
+        found = Fraction(double(f))
+        require(found >= 0, "a multiplier is negative")
+        yield int(e), int(w), found
+
+
+def by_tree(question: Question, found: Content) -> Fraction:
+    """n + Σμ - Σ_edges min(c_a, c_b, (c_a+c_b)·q/(1+q)), c = 1 + μ."""
+    space, eps = question.space, question.eps
+    require(space.is_forest and not space.metric, "a tree certificate is for forests")
+    mu = doubles(found["mu"], space.size)
+    require(all(value >= 0 for value in mu), "multipliers of vertices are ≥ 0")
+    Work.spend(10 * space.size)
+    kept = []
+    for (a, b), units in zip(space.edges, space.units, strict=True):
+        q = space.factor(-eps, units, False)
+        kept.append(min(1 + mu[a], 1 + mu[b], (2 + mu[a] + mu[b]) * q / (1 + q)))
+    return space.size + total(mu) - total(kept)
+
+
+def blocks_of(space: Space, value: Any) -> list[tuple[Content, list[int], Space]]:
+    """Blocks with their vertices and spaces, after checking that they decompose the graph."""
+    parts, used, excess = [], Counter[int](), 0
+    for block in map(table, items(value)):
+        vertices = [position(v, space.size) for v in items(block["vertices"])]
+        edges = [position(e, len(space.edges)) for e in items(block["edges"])]
+        require(bool(vertices) and bool(edges), "a block is empty")
+        require(len(set(vertices)) == len(vertices), "a block names a vertex twice")
+        used.update(edges)
+        excess += len(vertices) - 1
+        parts.append((block, vertices, space.part(vertices, edges)))
+    every = all(used[e] == 1 for e in range(len(space.edges)))
+    require(every and used.total() == len(space.edges), "the blocks do not contain every edge exactly once")
+    require(excess == space.size - space.components, "the blocks do not meet in cut vertices only")
+    return parts
+
+
+def by_blocks(question: Question, found: Content) -> Fraction:
+    """n + Σμ + Σ_B (dual of B for the weights 1 + μ, less these weights)."""
+    space = question.space
+    mu = doubles(found["mu"], space.size)
+    require(all(value >= 0 for value in mu), "multipliers of vertices are ≥ 0")
+    bound = space.size + total(mu)
+    for block, vertices, part in blocks_of(space, found["blocks"]):
+        weights = [1 + mu[v] for v in vertices]
+        objective = {k: {k: weight} for k, weight in enumerate(weights)}
+        bound += dual_bound(part, question.eps, objective, part.size, block) - total(weights)
+    return bound
+
+
+def by_block_bounds(question: Question, found: Content) -> Fraction:
+    """n + Σ_B (bound of B - |B|)."""
+    parts = blocks_of(question.space, found["blocks"])
+    bounds = (
+        upper_bound(Question(part, question.eps), block["upper"]) - part.size for block, _, part in parts
+    )
+    return question.space.size + total(bounds)
+
+
+def by_symmetry(question: Question, found: Content, up: bool) -> Fraction:
+    """n/Σ_i e^(-ε·d(0,i)) where symmetries move a point to every other (Alvim et al., Thm 12)."""
+    space = question.space
+    require(not space.metric and space.is_whole, "a transitive certificate needs whole lengths of a graph")
+    images = [[position(v, space.size) for v in items(image)] for image in items(found["symmetries"])]
+    for image in images:
+        space.require_symmetry(image)
+    # Orbits are the components of the edges v - image of v.
+    moved = Space(
+        space.size,
+        [(v, w) for image in images for v, w in enumerate(image)],
+        [1.0] * (space.size * len(images)),
+    )
+    require(moved.components == 1, "the symmetries do not move one point to every other")
+    away = space.paths([0])
+    counts: Counter[int] = Counter()
+    for units in away:
+        if units is None:
+            refuse("a transitive certificate needs a connected graph")
+        counts[units] += 1
+    rows = total(count * space.factor(-question.eps, units, not up) for units, count in counts.items())
+    return space.size / rows
+
+
+def parts_of(question: Question, found: Content) -> Iterator[tuple[int, Question, Content]]:
+    """How many components are alike, the question about one, and its certificate."""
+    space = question.space
+    home: dict[int, tuple[int, int, int]] = {}
+    lists: list[list[list[int]]] = []
+    parts = [table(part) for part in items(found["parts"])]
+    for k, part in enumerate(parts):
+        points = items(part["points"])
+        rows = [items(row) for row in points] if points and isinstance(points[0], list) else [points]
+        require(all(row and len(row) == len(rows[0]) for row in rows), "lists of one part differ in length")
+        lists.append([[position(v, space.size) for v in row] for row in rows])
+        for r, row in enumerate(lists[-1]):
+            for place, v in enumerate(row):
+                require(v not in home, "a point is in two parts")
+                home[v] = (k, r, place)
+    require(len(home) == space.size, "the parts do not contain every point exactly once")
+    inside: list[list[list[tuple[int, int, float]]]] = [[[] for _ in rows] for rows in lists]
+    chosen: list[list[int]] = [[] for _ in lists]
+    for e, (a, b) in enumerate(space.edges):
+        (k, r, first), (other, s, second) = home[a], home[b]
+        require(k == other and r == s, "an edge joins two parts")
+        inside[k][r].append((min(first, second), max(first, second), space.lengths[e]))
+        if r == 0:
+            chosen[k].append(e)
+    for k, part in enumerate(parts):
+        alike = sorted(inside[k][0])
+        require(all(sorted(row) == alike for row in inside[k]), "parts that should be alike have other edges")
+        yield len(lists[k]), Question(space.part(lists[k][0], chosen[k]), question.eps), part
+
+
+def parts_above(question: Question, found: Content) -> Fraction:
+    """Capacities of components add up."""
+    return total(count * upper_bound(one, part) for count, one, part in parts_of(question, found))
+
+
+def parts_below(question: Question, found: Content) -> Fraction:
+    """Capacities of components add up."""
+    return total(count * lower_bound(one, part) for count, one, part in parts_of(question, found))
+
+
+def counts_of(value: Any, size: int) -> tuple[list[list[int]], int]:
+    """A channel in whole numbers over one denominator."""
+    data = table(value)
+    below = whole(data["denominator"], 1)
+    rows = [[whole(entry) for entry in items(row)] for row in items(data["rows"], size)]
+    require(bool(rows[0]) and all(len(row) == len(rows[0]) for row in rows), "a channel is empty or ragged")
+    require(all(sum(row) == below for row in rows), "the channel's rows are not distributions")
+    return rows, below
+
+
+def private_counts(space: Space, eps: Fraction, value: Any) -> tuple[list[list[int]], int]:
+    """The same, private along every edge for a rational at most e^(ε·length)."""
+    rows, below = counts_of(value, space.size)
+    Work.spend(len(space.edges) * len(rows[0]) // 2)
+    for x, z, e in space.arcs():
+        g = space.factor(eps, space.units[e], False)
+        over = any(p * g.denominator > q * g.numerator for p, q in zip(rows[x], rows[z], strict=True))
+        require(not over, f"the channel is not private between points {x} and {z}")
+    return rows, below
+
+
+def by_channel(question: Question, found: Content) -> Fraction:
+    """Σ A·K of an explicit channel."""
+    rows, below = private_counts(question.space, question.eps, found)
+    if question.is_capacity:
+        return Fraction(sum(map(max, zip(*rows, strict=True))), below)
+    objective, outputs = question.objective()
+    require(outputs == len(rows[0]), "the channel needs one output for each answer")
+    return total(a * rows[v][w] for v, row in objective.items() for w, a in row.items()) / below
+
+
+def by_kernel(question: Question, found: Content) -> Fraction:
+    """(1-t)·Σz/s + max r for the columns (1-t)·Φ[:,j]·z_j/s and r = 1 - (1-t)·Φz/s, which must be private."""
+    space, eps = question.space, question.eps
+    z, t = doubles(found["z"], space.size), Fraction(double(found["t"]))
+    require(all(value >= 0 for value in z) and 0 <= t < 1, "a kernel needs weights ≥ 0 and 0 ≤ t < 1")
+    require(space.size <= LARGEST_TABLE, f"{space.size} points are too many for a table of distances")
+    used = [i for i, value in enumerate(z) if value]
+    parts, below = _whole_multiples([z[i] for i in used])
+    straight = space.metric and space.places is not None
+    ends: list[list[int]] = [[], []]
+    for j in range(space.size):
+        Work.spend(2 * len(used))
+        path = space.lines(j) if straight else space.paths([j])
+        away = [path[i] for i in used]
+        for up in (0, 1):
+            row = space.kernel_row(eps, away, bool(up))
+            ends[up].append(sum(a * b for a, b in zip(row, parts, strict=True)))
+    scale = max(ends[1])
+    require(scale > 0, "the kernel's weights are all 0")
+    least = [1 - (1 - t) * Fraction(high, scale) for high in ends[1]]
+    most = [1 - (1 - t) * Fraction(low, scale) for low in ends[0]]
+    for (a, b), units in zip(space.edges, space.units, strict=True):
+        g = space.factor(eps, units, False)
+        private = most[a] <= g * least[b] and most[b] <= g * least[a]
+        require(private, "the remainder of the kernel channel is not private")
+    return (1 - t) * total(z) / Fraction(scale, below << FINE) + max(least)
+
+
+def by_levels(question: Question, found: Content) -> Fraction:
+    """1 + Σ tanh(ε·gap/2): distances to a point map the space to a line without stretching it."""
+    space = question.space
+    source = whole(found["source"], 0, space.size - 1)
+    require(space.is_whole and not space.metric, "levels need a point of a graph with whole lengths")
+    away = sorted({units for units in space.paths([source]) if units is not None})
+    q = [space.factor(-question.eps, far - near, True) for near, far in itertools.pairwise(away)]
+    return 1 + total((1 - value) / (1 + value) for value in q)
+
+
+def by_edges(question: Question, found: Content) -> Fraction:
+    """n - (Σs + Σt)/u for channels [[u-s, s], [t, u-t]]/u on the edges of a forest."""
+    space = question.space
+    unit = whole(found["denominator"], 1)
+    require(space.is_forest and not space.metric, "a tree certificate is for forests")
+    there, back = ([whole(v) for v in items(found[name], len(space.edges))] for name in ("there", "back"))
+    leaving = [0] * space.size
+    for (a, b), units, s, t in zip(space.edges, space.units, there, back, strict=True):
+        g = space.factor(question.eps, units, False)
+        for x, y in ((s, unit - t), (unit - t, s), (t, unit - s), (unit - s, t)):
+            private = x >= 0 and x * g.denominator <= y * g.numerator
+            require(private, "the tree's channel is not private on some edge")
+        leaving[a] += s
+        leaving[b] += t
+    require(max(leaving) <= unit, "the tree's channel leaves a vertex with a negative probability")
+    return space.size - Fraction(sum(there) + sum(back), unit)
+
+
+def by_block_channels(question: Question, found: Content) -> Fraction:
+    """Σ_v z_v with z_v = 1 - Σ_{B∋v} (1 - M_B[v,v]) ≥ 0."""
+    stays = [ONE] * question.space.size
+    for block, vertices, part in blocks_of(question.space, found["blocks"]):
+        rows, below = private_counts(part, question.eps, block)
+        require(len(rows[0]) == part.size, "a block's channel must be square")
+        for k, v in enumerate(vertices):
+            stays[v] -= 1 - Fraction(rows[k][k], below)
+    require(all(z >= 0 for z in stays), "the block channels leave a vertex with a negative probability")
+    return total(stays)
+
+
+UPPER: dict[str, Bound] = {
+    "packing": by_packing,
+    "cover": by_cover,
+    "points": lambda question, _: Fraction(question.space.size),
+    "dual": by_dual,
+    "tree": by_tree,
+    "blocks": by_blocks,
+    "block bounds": by_block_bounds,
+    "transitive": lambda question, found: by_symmetry(question, found, up=True),
+    "parts": parts_above,
+}
+LOWER: dict[str, Bound] = {
+    "channel": by_channel,
+    "kernel": by_kernel,
+    "levels": by_levels,
+    "tree": by_edges,
+    "blocks": by_block_channels,
+    "transitive": lambda question, found: by_symmetry(question, found, up=False),
+    "parts": parts_below,
+}
+
+
+def is_packing(certificate: Content) -> bool:
+    """Whether a certificate is a packing vector: those multiply over independent records."""
+    if certificate["type"] == "parts":
+        return all(is_packing(table(part)) for part in items(certificate["parts"]))
+    return certificate["type"] in PACKINGS
+
+
+def ordered(lower: Fraction, upper: Fraction) -> None:
+    """A lower bound above an upper one shows that a certificate is wrong."""
+    require(lower <= upper, "the lower bound exceeds the upper bound")
+
+
+def level(eps: Fraction) -> Fraction:
+    """ε ≥ 0."""
+    require(eps >= 0, "eps must be ≥ 0")
+    return eps
+
+
+def probability(value: Any) -> Fraction:
+    """From 0 to 1."""
+    found = exact(value)
+    require(0 <= found <= 1, "a probability is not between 0 and 1")
+    return found
+
+
+def no_claim(proof: Content) -> None:
+    """Names of points: a list that no claim rests on."""
+    items(proof.get("labels", []))
+
+
+def worst_leakage(proof: Content) -> str:
+    """An upper bound for every private channel of a space, and a channel below it."""
+    space, eps = Space.read(proof["space"]), level(exact(proof["eps"]))
+    no_claim(proof)
+    weights = None if proof.get("weights") is None else doubles(proof["weights"], space.size)
+    gain = None if proof.get("gain") is None else double_matrix(proof["gain"], space.size)
+    copies = whole(proof.get("copies", 1), 1)
+    question = Question(space, eps, weights, gain)
+    powers = question.is_capacity and is_packing(table(proof["upper"]))
+    require(copies == 1 or powers, "over several records only a packing certificate bounds the capacity")
+    upper, lower = upper_bound(question, proof["upper"]), None
+    each = f" to the power of {copies}" if copies > 1 else ""
+    reached = ""
+    if proof["lower"] is not None:
+        lower = lower_bound(question, proof["lower"])
+        ordered(lower, upper)
+        reached = f", and some channel reaches at least {shown(lower, False)}{each}"
+    what = "the sum of column maxima" if question.is_capacity else "the expected gain"
+    return (
+        f"on {space.size} points with ε = {eps}, {what} of every private channel is at most "
+        f"{shown(upper)}{each}{reached}"
+    )
+
+
+def worst_one_way(proof: Content) -> str:
+    """The same where inequalities run one way."""
+    size, eps = whole(proof["size"], 1, LARGEST_SIZE), level(exact(proof["eps"]))
+    arcs = [(position(a, size), position(b, size)) for a, b in couples(proof["arcs"])]
+    rows, below = counts_of(proof["lower"], size)
+    g = exp_low(eps)
+    Work.spend(len(arcs) * len(rows[0]))
+    for a, b in arcs:
+        over = any(p * g.denominator > q * g.numerator for p, q in zip(rows[a], rows[b], strict=True))
+        require(not over, f"the channel is not private from point {a} to point {b}")
+    lower = Fraction(sum(map(max, zip(*rows, strict=True))), below)
+    found = table(proof["upper"])
+    if found["type"] == "dual":
+        require(items(found["backward"]) == [], "an arc has no multiplier in the other direction")
+        space = Space(size, arcs, [1.0] * len(arcs))
+        upper = dual_bound(space, eps, {v: {v: ONE} for v in range(size)}, size, found)
+    else:
+        require(found["type"] == "packing", "unknown upper certificate")
+        upper = _packing_one_way(size, arcs, eps, doubles(found["y"], size))
+    ordered(lower, upper)
+    return (
+        f"on {size} points with {len(arcs)} one-way inequalities and ε = {eps}, the sum of column maxima is "
+        f"at most {shown(upper)}, and some channel reaches at least {shown(lower, False)}"
+    )
+
+
+def _packing_one_way(size: int, arcs: list[Edge], eps: Fraction, y: list[Fraction]) -> Fraction:
+    """Σy / min_j Σ_i e^(-ε·arcs from j to i)·y_i."""
+    require(all(value >= 0 for value in y), "a packing vector is ≥ 0")
+    require(size <= LARGEST_TABLE, f"{size} points are too many for a table of distances")
+    Work.spend(size * (size + len(arcs)))
+    out: list[list[int]] = [[] for _ in range(size)]
+    for a, b in arcs:
+        out[a].append(b)
+    least: Fraction | None = None
+    for j in range(size):
+        away = {j: 0}
+        queue = [j]
+        for v in queue:
+            for w in out[v]:
+                if w not in away:
+                    away[w] = away[v] + 1
+                    queue.append(w)
+        covered = total(y[i] * exp_low(-eps * steps) for i, steps in away.items() if y[i])
+        least = covered if least is None else min(least, covered)
+    if least is None or least <= 0:
+        refuse("the packing vector leaves some point uncovered")
+    return total(y) / least
+
+
+def worst_of_groups(proof: Content) -> str:
+    """Bounds for the worst of several groups of points."""
+    space, eps = Space.read(proof["space"]), level(exact(proof["eps"]))
+    cases = [table(case) for case in items(proof["cases"])]
+    require(bool(cases), "there must be a group")
+    symmetries = [[whole(v) for v in items(image)] for image in items(proof["symmetries"])]
+    outputs = None if proof["outputs"] is None else whole(proof["outputs"], 1)
+    groups = [_group(space, case["points"]) for case in cases]
+    if outputs is not None:
+        _require_every_choice(space, groups, symmetries, outputs)
+    upper = max(
+        _group_bound(space, eps, group, table(case["upper"]))
+        for group, case in zip(groups, cases, strict=True)
+    )
+    reached = ""
+    if proof["lower"] is not None:
+        reach = table(proof["lower"])
+        group = _group(space, reach["points"])
+        require(outputs is not None or group in groups, "the channel is about a group that is not listed")
+        require(outputs is None or len(group) <= outputs, "the channel has more outputs than are allowed")
+        rows, below = private_counts(space, eps, reach["channel"])
+        require(len(rows[0]) == len(group), "the channel needs one output for each point of its group")
+        lower = Fraction(sum(rows[v][k] for k, v in enumerate(group)), below)
+        ordered(lower, upper)
+        reached = f", and some channel reaches at least {shown(lower, False)}"
+    what = (
+        f"any of {len(cases)} groups"
+        if outputs is None
+        else f"any {outputs} points (channels with {outputs} outputs)"
+    )
+    return (
+        f"on {space.size} points with ε = {eps}, the probability mass on the right answer about {what} is "
+        f"at most {shown(upper)}{reached}"
+    )
+
+
+def _group(space: Space, value: Any) -> list[int]:
+    group = [whole(v, 0, space.size - 1) for v in items(value)]
+    require(bool(group) and len(set(group)) == len(group), "a group must name different points of the space")
+    return group
+
+
+def _group_bound(space: Space, eps: Fraction, group: list[int], found: Content) -> Fraction:
+    if found["type"] == "dual":
+        objective = {v: {k: ONE} for k, v in enumerate(group)}
+        return dual_bound(space, eps, objective, len(group), found)
+    require(found["type"] == "packing", "unknown upper certificate")
+    require(space.size <= LARGEST_TABLE, f"{space.size} points are too many for a table of distances")
+    on = _group(space, found["on"])
+    y = doubles(found["y"], len(on))
+    require(all(value >= 0 for value in y), "a packing vector is ≥ 0")
+    spread = [ZERO] * space.size
+    for v, value in zip(on, y, strict=True):
+        spread[v] = value
+    least = min(_covered(space, eps, spread, group).values())
+    require(least > 0, "the packing vector leaves some point of the group uncovered")
+    return total(y) / least
+
+
+def _require_every_choice(
+    space: Space, groups: list[list[int]], symmetries: list[list[int]], count: int
+) -> None:
+    """Every group of `count` points is the image of a listed one."""
+    few = count <= space.size and math.comb(space.size, count) <= LARGEST_CHOICE
+    require(few, "there are too many groups of that many points")
+    for image in symmetries:
+        space.require_symmetry(image)
+    seen: set[tuple[int, ...]] = set()
+    for group in groups:
+        require(len(group) == count, "a group has another number of points than outputs are allowed")
+        waiting = [tuple(sorted(group))]
+        while waiting:
+            current = waiting.pop()
+            if current not in seen:
+                seen.add(current)
+                Work.spend(1 + count * len(symmetries))
+                waiting += [tuple(sorted(image[v] for v in current)) for image in symmetries]
+    require(len(seen) == math.comb(space.size, count), "some choice of outputs is no image of a group")
+
+
+# ── Promises ────────────────────────────────────────────────────────────────────────────────────────────────
+LARGEST_RELEASES = 100_000
+
+
+def claimed_ends(proof: Content, lower: Fraction, upper: Fraction) -> None:
+    """lower claimed ≤ lower proved ≤ upper proved ≤ upper claimed."""
+    ordered(lower, upper)
+    proves = exact(proof["lower"]) <= lower and upper <= exact(proof["upper"])
+    require(proves, "the certificate does not prove the ends that it states")
+
+
+def guess_bounds(proof: Content) -> Ends:
+    """The best guess among values any two of which are neighbours, from both sides."""
+    eps, delta = level(exact(proof["eps"])), probability(proof["delta"])
+    values = whole(proof["values"])
+    used = whole(proof["used"], 1, values)
+    cover = vector(proof["cover"])
+    require(all(y >= 0 for y in cover), "the cover must not be negative")
+    q, growth = exp_low(-eps), exp_low(eps)
+    if proof["prior"] is None:
+        require(len(cover) == 1, "equally likely values need one entry of the cover")
+        spent = values * cover[0]
+        bounded = (cover[0] + q * (spent - cover[0])) * values >= 1
+        share = Fraction(used, values)
+    else:
+        prior = [probability(p) for p in items(proof["prior"], values)]
+        distribution(prior, "the prior")
+        require(len(cover) == values, "the cover needs one entry for each value")
+        spent = total(cover)
+        pairs = zip(cover, prior, strict=True)
+        bounded = all(y + q * (spent - y) >= p for y, p in pairs if p)
+        share = total(sorted(prior, reverse=True)[:used])
+    require(bounded, "the cover does not bound the guess of every value")
+    lower = delta + (1 - delta) * share * growth / (growth + used - 1)
+    upper = min(ONE, delta + (1 - delta) * spent)
+    claimed_ends(proof, lower, upper)
+    return lower, upper
+
+
+def guess_under_claim(proof: Content) -> str:
+    """One release."""
+    lower, upper = guess_bounds(proof)
+    return (
+        f"for ε = {proof['eps']}, δ = {proof['delta']} the best guess among {proof['values']} values is at "
+        f"most {shown(upper)}, and some mechanism reaches at least {shown(lower, False)}"
+    )
+
+
+def guess_under_divergence(proof: Content) -> str:
+    """Equally likely values: randomised response of ε has the promised divergence at one order."""
+    values = whole(proof["values"], 2)
+    order, limit, eps, upper = (exact(proof[name]) for name in ("order", "divergence", "eps", "upper"))
+    require(order >= 1 and limit >= 0 and eps >= 0, "order ≥ 1, divergence ≥ 0 and eps ≥ 0 are needed")
+    if proof["rho"] is None:
+        require(order > 1, "without ρ the order must be above 1")
+    else:
+        require(limit == order * exact(proof["rho"]), "the divergence must be ρ times the order")
+    low, high = exp_ends(eps)
+    if order == 1:
+        reached = eps * (low - 1) >= limit * (low + values - 1)
+    else:
+        told = exp_low(order * eps) + exp_low((1 - order) * eps) + values - 2
+        reached = told >= exp_ends((order - 1) * limit)[1] * (high + values - 1)
+    require(reached, "the response of eps keeps the divergence")
+    require(high / (high + values - 1) <= upper <= 1, "upper is less than the guess of the response")
+    return (
+        f"where the divergence of order {order} is at most {limit}, the best guess among {values} equally "
+        f"likely values is at most {shown(upper)}"
+    )
+
+
+def outcomes(eps: Fraction, releases: int) -> list[Span]:
+    """C(k,l)·p^(k-l)·q^l for l = 0 … k, with p = 1/(1+e^-ε) and q = e^-ε·p."""
+    Work.spend(8 * releases)
+    low, high = exp_ends(-eps)
+    right, shrink = Span.of((1 / (1 + high), 1 / (1 + low))), Span.of((low, high))
+    found = [right.power(releases)]
+    for k in range(releases):
+        found.append((found[-1] * shrink).times(releases - k, k + 1))
+    return found
+
+
+def after_hiding(delta: Fraction, releases: int, inner: Ends) -> Ends:
+    """1 - (1-δ)^k + (1-δ)^k·inner."""
+    hidden = Span.of((1 - delta, 1 - delta)).power(releases).ends() if delta < 1 else (ZERO, ZERO)
+    ends = [1 - part + part * value for part in hidden for value in inner]
+    return min(ends), max(ends)
+
+
+def repeated_guess(proof: Content) -> str:
+    """Two values, several releases (Kairouz, Oh and Viswanath, Thm 3.3)."""
+    eps, delta = level(exact(proof["eps"])), probability(proof["delta"])
+    releases = whole(proof["releases"], 1, LARGEST_RELEASES)
+    first, second = (probability(p) for p in items(proof["prior"], 2))
+    require(first + second == 1, "the prior must sum to 1")
+    ways = outcomes(eps, releases)
+    sides = [Span.of((p, p)) if p else Span(0, 0, 0) for p in (first, second)]
+    best = Span(0, 0, 0)
+    for k in range(releases + 1):
+        best = best + (sides[0] * ways[k]).joined(sides[1] * ways[releases - k])
+    low, high = after_hiding(delta, releases, best.ends())
+    low, high = max(ZERO, low), min(ONE, high)
+    lower, upper = probability(proof["lower"]), probability(proof["upper"])
+    require(lower <= low and high <= upper, "the stated ends do not enclose the guess")
+    return (
+        f"after {releases} releases with ε = {eps}, δ = {delta} each, the best guess between two values "
+        f"with prior {first}, {second} is from {shown(lower, False)} to {shown(upper)}"
+    )
+
+
+def guess_after_releases(proof: Content) -> str:
+    """Several releases, by what they are together."""
+    eps, delta = level(exact(proof["eps"])), probability(proof["delta"])
+    releases = whole(proof["releases"], 1, LARGEST_RELEASES)
+    whole_claim = table(proof["total"])
+    together = level(exact(whole_claim["eps"]))
+    counted = [k for k in range(releases + 1) if (releases - 2 * k) * eps > together]
+    above = below = Span(0, 0, 0)
+    if counted:
+        ways = outcomes(eps, releases)
+        for k in counted:
+            above, below = above + ways[k], below + ways[releases - k]
+    allowed = exp_ends(together) if counted else (ONE, ONE)
+    excess = (
+        above.ends()[0] - allowed[1] * below.ends()[1],
+        above.ends()[1] - allowed[0] * below.ends()[0],
+    )
+    proved = after_hiding(delta, releases, excess)[1]
+    enough = min(ONE, max(ZERO, proved)) <= probability(whole_claim["delta"])
+    require(enough, "the releases together are not as private as the proof says")
+    upper = guess_bounds(whole_claim)[1]
+    return (
+        f"after {releases} releases with ε = {eps}, δ = {delta} each, the best guess among "
+        f"{whole_claim['values']} values is at most {shown(upper)}"
+    )
+
+
+def approximate_worst_guess(proof: Content) -> str:
+    """The largest expected gain under (ε, δ), by weak duality and by a channel."""
+    space, eps, delta = Space.read(proof["space"]), level(exact(proof["eps"])), probability(proof["delta"])
+    no_claim(proof)
+    gain = double_matrix(proof["objective"], space.size)
+    dual = table(proof["dual"])
+    outputs = len(gain[0])
+    objective: Sparse = {v: {w: a for w, a in enumerate(row) if a} for v, row in enumerate(gain)}
+    upper = dual_bound(space, eps, objective, outputs, dual)
+    for name in ("forward", "backward"):
+        largest: dict[int, Fraction] = {}
+        for e, _, f in multipliers(dual[name], len(space.edges), outputs):
+            largest[e] = max(largest.get(e, ZERO), f)
+        upper += delta * total(largest.values())
+    rows, below = counts_of(proof["channel"], space.size)
+    require(len(rows[0]) == outputs, "the channel needs one output for each answer")
+    Work.spend(len(space.edges) * outputs)
+    for (a, b), units in zip(space.edges, space.units, strict=True):
+        g = space.factor(eps, units, False)
+        for x, z in ((a, b), (b, a)):
+            over = sum(
+                max(0, p * g.denominator - q * g.numerator) for p, q in zip(rows[x], rows[z], strict=True)
+            )
+            require(over <= delta * g.denominator * below, "the channel is not private enough")
+    lower = total(a * rows[v][w] for v, row in objective.items() for w, a in row.items()) / below
+    claimed_ends(proof, lower, upper)
+    return (
+        f"on {space.size} points with ε = {eps}, δ = {delta} the expected gain of every private channel is "
+        f"at most {shown(upper)}, and one reaches at least {shown(lower, False)}"
+    )
+
+
+# ── Designs ─────────────────────────────────────────────────────────────────────────────────────────────────
+UNIT = 2**53
+PRIOR_ERROR = Fraction(1, 10**8)
+MOST_BITS = 2**17
+
+
+@lru_cache(maxsize=1 << 14)
+def power(alpha: Fraction, length: float) -> Fraction:
+    """alpha^length for a whole length (any where alpha is 0 or 1), in numbers of bounded size."""
+    if length == 0:
+        return ONE
+    if alpha in (0, 1):
+        return alpha
+    require(length == int(length), "an exact alpha needs whole lengths")
+    bits = max(alpha.numerator.bit_length(), alpha.denominator.bit_length())
+    require(int(length) * bits <= MOST_BITS, "a power of alpha has too many digits")
+    return Fraction(alpha ** int(length))
+
+
+def ratio(value: Any) -> Fraction:
+    """alpha, from 0 to 1."""
+    found = exact(value)
+    require(0 <= found <= 1, "alpha must be from 0 to 1")
+    return found
+
+
+def about_one(prior: list[Fraction]) -> None:
+    """A prior of doubles."""
+    fits = all(0 <= p <= 1 for p in prior) and abs(total(prior) - 1) <= PRIOR_ERROR
+    require(fits, "the prior is not a distribution")
+
+
+def parts_of_one(value: Any, rows: int | None = None) -> list[list[int]]:
+    """A mechanism in parts of 2^53."""
+    found = [[whole(entry, 0, UNIT) for entry in items(row)] for row in items(value, rows)]
+    fits = bool(found) and bool(found[0]) and all(len(row) == len(found[0]) for row in found)
+    require(fits, "the mechanism is empty or ragged")
+    require(all(sum(row) == UNIT for row in found), "the mechanism's rows are not distributions")
+    return found
+
+
+def optimal_design(proof: Content) -> str:
+    """A private mechanism, what it loses, and what no private one loses less than."""
+    space = Space.read(proof["space"])
+    no_claim(proof)
+    eps, alpha = (None if proof.get(name) is None else exact(proof[name]) for name in ("eps", "alpha"))
+    require((eps is None) != (alpha is None), "a design has either eps or alpha")
+    if eps is not None:
+        level(eps)
+        known: dict[float, Ends] = {}
+        for length in set(space.lengths):
+            known[length] = exp_ends(-eps * Fraction(length))
+    else:
+        decay = ratio(alpha)
+        known = {length: (power(decay, length),) * 2 for length in set(space.lengths)}
+    counts = parts_of_one(proof["counts"], space.size)
+    m = len(counts[0])
+    prior, loss = vector(proof["prior"], space.size), matrix(proof["loss"], m, space.size)
+    about_one(prior)
+    _require_private_parts(space, counts, known)
+    Work.spend(6 * space.size * m)
+    spent = total(
+        prior[x] * dot([row[x] for row in loss], list(map(Fraction, counts[x]))) for x in range(space.size)
+    )
+    lower, upper = (Fraction(nearest(proof[name])) for name in ("lower", "upper"))
+    require(spent / UNIT <= upper, "the mechanism loses more than is claimed")
+    bound = _design_bound(space, known, eps, prior, loss, proof)
+    require(lower <= bound, "the certificate proves less than is claimed")
+    ordered(lower, upper)
+    name = f"ε = {eps}" if eps is not None else f"e^-ε = {alpha}"
+    return (
+        f"the mechanism on {space.size} inputs is private with {name} and loses at most {shown(upper)}; no "
+        f"such mechanism loses less than {shown(lower, False)}"
+    )
+
+
+def _require_private_parts(space: Space, counts: list[list[int]], known: dict[float, Ends]) -> None:
+    """small ≥ q·large along every edge, both ways."""
+    if space.is_uniform:
+        q = known[space.lengths[0]][1]
+        for column in zip(*counts, strict=True):
+            require(min(column) * q.denominator >= max(column) * q.numerator, "the mechanism is not private")
+        return
+    Work.spend(len(space.edges) * len(counts[0]) // 2)
+    for x, z, e in space.arcs():
+        above, below = known[space.lengths[e]][1].as_integer_ratio()
+        private = all(p * below >= q * above for p, q in zip(counts[x], counts[z], strict=True))
+        require(private, f"the mechanism is not private between points {x} and {z}")
+
+
+def _design_bound(
+    space: Space,
+    known: dict[float, Ends],
+    eps: Fraction | None,
+    prior: list[Fraction],
+    loss: Matrix,
+    proof: Content,
+) -> Fraction:
+    """Σ_x min_w of the brackets, and the share of uniform parts by their prices."""
+    held: dict[int, dict[int, Fraction]] = {}
+    for entry in items(proof["multipliers"]):
+        arc, w, value = items(entry, 3)
+        y = Fraction(double(value))
+        fits = y >= 0 and position(arc, 2 * len(space.edges)) >= 0 and position(w, len(loss)) >= 0
+        require(fits, "a multiplier is negative")
+        left, right = space.edges[arc >> 1][::-1] if arc & 1 else space.edges[arc >> 1]
+        q = known[space.lengths[arc >> 1]][0]
+        for x, change in ((left, -y), (right, q * y)):
+            row = held.setdefault(x, {})
+            row[w] = row.get(w, ZERO) + change
+    least = []
+    negative = False
+    for x, p in enumerate(prior):
+        row = held.get(x, {})
+        costs = [p * losses[x] for losses in loss]
+        negative = negative or min(costs) < 0
+        least.append(min(cost + row.get(w, ZERO) for w, cost in enumerate(costs)))
+    seen: set[int] = set()
+    bound = total(least)
+    for part in map(table, items(proof["uniform"])):
+        points, value = _uniform_part(space, known, prior, loss, part)
+        require(seen.isdisjoint(points), "a point is in uniform parts twice")
+        seen.update(points)
+        bound += value - total(least[x] for x in points)
+    return bound if negative else max(ZERO, bound)
+
+
+def _uniform_part(
+    space: Space, known: dict[float, Ends], prior: list[Fraction], loss: Matrix, part: Content
+) -> tuple[list[int], Fraction]:
+    """Σλ - max_w max(0, -φ_w), φ_w = Σp + (e^(ε·L) - 1)·Σ min(p, 0) over the groups."""
+    points = [position(v, space.size) for v in items(part["points"])]
+    group = [position(g) for g in items(part["group"], len(points))]
+    price = doubles(part["price"], len(points))
+    require(0 < len(points) == len(set(points)), "a uniform part is empty or names a point twice")
+    home = dict(zip(points, group, strict=True))
+    alike: list[Edge] = []
+    between: set[Edge] = set()
+    lengths: set[float] = set()
+    place = {v: k for k, v in enumerate(points)}
+    for (a, b), length in zip(space.edges, space.lengths, strict=True):
+        if a not in home and b not in home:
+            continue
+        require(a in home and b in home, "an edge leaves a uniform part")
+        if home[a] == home[b]:
+            require(length == 0, "the points of a group are not at distance 0")
+            alike.append((place[a], place[b]))
+        else:
+            between.add((min(home[a], home[b]), max(home[a], home[b])))
+            lengths.add(length)
+    groups = sorted(set(group))
+    require(len(lengths) <= 1, "the points of a uniform part are not all equally far apart")
+    require(len(between) == math.comb(len(groups), 2), "an edge between two groups is missing")
+    joined = Space(len(points), alike, [0.0] * len(alike))
+    require(joined.components == len(groups), "points of one group are not joined at distance 0")
+    q = known[lengths.pop()][0] if lengths else ONE
+    missing = ZERO
+    for losses in loss:
+        rest = dict.fromkeys(groups, ZERO)
+        for v, g, cost in zip(points, group, price, strict=True):
+            rest[g] += prior[v] * losses[v] - cost
+        below = total(min(value, ZERO) for value in rest.values())
+        if below:
+            require(q > 0, "prices exceed what a private column costs")
+            missing = max(missing, -(total(rest.values()) + (1 / q - 1) * below))
+        else:
+            missing = max(missing, -total(rest.values()))
+    return points, total(price) - missing
+
+
+def exact_optimal_design(proof: Content) -> str:
+    """A private mechanism whose loss equals the bound of its multipliers."""
+    space, alpha = Space.read(proof["space"]), ratio(proof["alpha"])
+    mechanism = channel(proof["channel"], space.size)
+    m = len(mechanism[0])
+    loss, prior = matrix(proof["loss"], m, space.size), vector(proof["prior"], space.size)
+    distribution(prior, "the prior")
+    require_private(space, alpha, mechanism, "the mechanism")
+    bracket = [[prior[x] * loss[w][x] for w in range(m)] for x in range(space.size)]
+    value = total(dot(costs, row) for costs, row in zip(bracket, mechanism, strict=True))
+    for entry in items(proof["multipliers"]):
+        arc, w, y = items(entry, 3)
+        arc, w, y = whole(arc, 0, 2 * len(space.edges) - 1), whole(w, 0, m - 1), exact(y)
+        require(y >= 0, "a multiplier is negative")
+        left, right = space.edges[arc >> 1][::-1] if arc & 1 else space.edges[arc >> 1]
+        bracket[left][w] -= y
+        bracket[right][w] += power(alpha, space.lengths[arc >> 1]) * y
+    bound = total(min(row) for row in bracket)
+    require(value == bound, f"the mechanism loses {value} and the certificate proves {bound}")
+    return (
+        f"the mechanism on {space.size} inputs is private with e^-ε = {alpha} and loses exactly {value}; no "
+        "private mechanism loses less"
+    )
+
+
+def require_private(space: Space, alpha: Fraction, mechanism: Matrix, what: str) -> None:
+    """C[x] ≥ alpha^length·C[z] along every edge, both ways."""
+    Work.spend(2 * len(space.edges) * len(mechanism[0]))
+    for x, z, e in space.arcs():
+        q = power(alpha, space.lengths[e])
+        private = all(p >= q * r for p, r in zip(mechanism[x], mechanism[z], strict=True))
+        require(private, f"{what} is not private between points {x} and {z}")
+
+
+def leakage_design(proof: Content) -> str:
+    """A mechanism within a budget, and what none within it goes below."""
+    family = proof["family"]
+    require(family in ("least leakage", "least loss"), "the family is unknown")
+    counts = parts_of_one(proof["counts"])
+    n, m = len(counts), len(counts[0])
+    prior, loss = doubles(proof["prior"], n), double_matrix(proof["loss"], m, n)
+    gain = double_matrix(proof["gain"], None, n)
+    strategy = double_matrix(proof["strategy"], m, len(gain))
+    budget, price, lower, upper = (
+        Fraction(nearest(proof[name])) for name in ("budget", "price", "lower", "upper")
+    )
+    about_one(prior)
+    require(bool(gain) and price >= 0, "there must be a guess, and a price ≥ 0")
+    Work.spend(4 * n * m * (len(gain) + 1))
+    lost = (
+        total(p * loss[y][x] * count for x, p in enumerate(prior) for y, count in enumerate(counts[x])) / UNIT
+    )
+    worth = [[p * g for p, g in zip(prior, row, strict=True)] for row in gain]
+    columns = [[Fraction(row[y], UNIT) for row in counts] for y in range(m)]
+    reached = total(max(dot(row, column) for row in worth) for column in columns)
+    side, value = (lost, reached) if family == "least leakage" else (reached, lost)
+    require(side <= budget, "the mechanism exceeds its budget")
+    require(value <= upper, "the mechanism exceeds what is claimed for it")
+    expected = [_mixed(row, gain) for row in strategy]
+    first, second = (expected, loss) if family == "least leakage" else (loss, expected)
+    bound = total(p * min(first[y][x] + price * second[y][x] for y in range(m)) for x, p in enumerate(prior))
+    require(lower <= bound - price * budget, "the certificate proves less than is claimed")
+    ordered(lower, upper)
+    what = ("leaks", "loses") if family == "least leakage" else ("loses", "leaks")
+    return (
+        f"the mechanism on {n} inputs {what[0]} at most {shown(upper)} and {what[1]} at most "
+        f"{shown(budget)}; none within that goes below {shown(lower, False)}"
+    )
+
+
+def _mixed(weights: list[Fraction], gain: Matrix) -> list[Fraction]:
+    """What a mixture of guesses gains at each input."""
+    share = total(weights)
+    slack = Fraction(len(gain) + 4, UNIT)
+    negative = any(value < 0 for row in gain for value in row)
+    require(all(weight >= 0 for weight in weights), "a strategy's weights are ≥ 0")
+    fits = share <= 1 + slack and (not negative or share >= 1 - slack)
+    require(fits, "a strategy's weights must sum to 1")
+    divisor = share if negative else max(share, ONE)
+    return [dot(weights, list(column)) / divisor for column in zip(*gain, strict=True)]
+
+
+# ── Best whatever the prior ─────────────────────────────────────────────────────────────────────────────────
+LARGEST_CONE, LARGEST_SUBSETS, LARGEST_CUTS = 52, 12, 400
+LARGEST_CELLS, LARGEST_CELL = 20_000, 500
+# A ray of a cone, and which of the half-spaces it lies on the edge of.
+Ray = tuple[tuple[Fraction, ...], frozenset[int]]
+
+
+def cut(rays: list[Ray], normal: Sequence[Fraction], name: int) -> list[Ray]:
+    """The rays of a cone's part where a linear function is ≥ 0 (double description).
+
+    Two rays share a face of dimension 2 iff no third lies on all the half-spaces that both lie on.
+    """
+    values = [sum((a * b for a, b in zip(normal, ray, strict=True) if a and b), ZERO) for ray, _ in rays]
+    kept = [
+        (ray, on | {name} if value == 0 else on)
+        for (ray, on), value in zip(rays, values, strict=True)
+        if value >= 0
+    ]
+    inside = [k for k, value in enumerate(values) if value > 0]
+    outside = [k for k, value in enumerate(values) if value < 0]
+    Work.spend(1 + len(inside) * len(outside) * len(rays) // 4)
+    for i in inside:
+        for j in outside:
+            common = rays[i][1] & rays[j][1]
+            if any(common <= on for k, (_, on) in enumerate(rays) if k not in (i, j)):
+                continue
+            mixed = tuple(values[i] * b - values[j] * a for a, b in zip(rays[i][0], rays[j][0], strict=True))
+            scale = sum(mixed, ZERO)
+            kept.append((tuple(value / scale for value in mixed), common | {name}))
+    return kept
+
+
+def orthant(n: int) -> list[Ray]:
+    """All that is ≥ 0; ray k lies on the half-spaces of the others."""
+    return [
+        (tuple(Fraction(int(x == k)) for x in range(n)), frozenset(set(range(n)) - {k})) for k in range(n)
+    ]
+
+
+class Setting:
+    """Constraints, a private mechanism and a loss."""
+
+    def __init__(self, proof: Content) -> None:
+        self.space, self.alpha = Space.read(proof["space"]), ratio(proof["alpha"])
+        self.mechanism = channel(proof["channel"], self.space.size)
+        self.loss = matrix(proof["loss"], None, self.space.size)
+        require_private(self.space, self.alpha, self.mechanism, "the mechanism")
+        self.rays: list[tuple[Fraction, ...]] | None = None
+
+    def same(self, other: Setting) -> bool:
+        """Whether another is about the same."""
+        mine, theirs = (
+            (
+                s.space.size,
+                s.space.edges,
+                s.space.lengths,
+                s.space.metric,
+                s.space.places,
+                s.alpha,
+                s.mechanism,
+                s.loss,
+            )
+            for s in (self, other)
+        )
+        return mine == theirs
+
+    def lost(self, prior: list[Fraction], mechanism: Matrix) -> Fraction:
+        """Σ_y min_w Σ_x π_x·C[x,y]·ℓ[w,x]."""
+        Work.spend(3 * len(prior) * len(mechanism[0]) * len(self.loss))
+        found = []
+        for column in zip(*mechanism, strict=True):
+            joint = [p * c for p, c in zip(prior, column, strict=True)]
+            found.append(min(dot(row, joint) for row in self.loss))
+        return total(found)
+
+    def extreme_columns(self) -> list[tuple[Fraction, ...]]:
+        """The extreme rays of the cone of private columns."""
+        if self.rays is None:
+            n = self.space.size
+            if self.space.is_uniform and n <= LARGEST_SUBSETS:
+                q = power(self.alpha, self.space.lengths[0])
+                choices = itertools.product((q, ONE), repeat=n)
+                self.rays = [ray for ray in choices if len(set(ray)) > 1] if q != 1 else [(ONE,) * n]
+            else:
+                require(n + 2 * len(self.space.edges) <= LARGEST_CONE, "the cone of columns is too large")
+                rays, name = orthant(n), n
+                for x, z, e in self.space.arcs():
+                    normal = [ZERO] * n
+                    normal[x] += 1
+                    normal[z] -= power(self.alpha, self.space.lengths[e])
+                    rays, name = cut(rays, normal, name), name + 1
+                self.rays = [ray for ray, _ in rays]
+        return self.rays
+
+    def never_negative(self, cost: list[Fraction]) -> bool:
+        """Whether Σ cost_x·c_x ≥ 0 for every private column c."""
+        if self.space.is_forest:
+            held = list(cost)
+            for v, parent, e in reversed(self.space.roots_first()):
+                if parent < 0:
+                    if held[v] < 0:
+                        return False
+                    continue
+                q = power(self.alpha, self.space.lengths[e])
+                if held[v] < 0 and q == 0:
+                    return False
+                held[parent] += q * held[v] if held[v] >= 0 else held[v] / q
+            return True
+        if self.space.is_uniform:
+            q = power(self.alpha, self.space.lengths[0])
+            return q * total(cost) + (1 - q) * total(min(value, ZERO) for value in cost) >= 0
+        return all(dot(cost, list(ray)) >= 0 for ray in self.extreme_columns())
+
+
+def universal(proof: Content) -> tuple[Setting, Fraction, str]:
+    """Best up to a gap at every corner of the cells of priors, hence everywhere."""
+    setting = Setting(proof)
+    n = setting.space.size
+    priors = matrix(proof["priors"], None, n)
+    prices = matrix(proof["prices"], len(priors), n)
+    gap = exact(proof["gap"])
+    for prior, price in zip(priors, prices, strict=True):
+        distribution(prior, "a prior")
+        short = setting.lost(prior, setting.mechanism) - total(price)
+        require(short <= gap, "the prices are too low for the gap")
+        for row in setting.loss:
+            cost = [p * value - each for p, value, each in zip(prior, row, price, strict=True)]
+            require(setting.never_negative(cost), "prices exceed what a private column costs")
+    _require_corners(setting, {tuple(prior) for prior in priors})
+    more = "loses least" if gap == 0 else f"loses at most {gap} more than the best"
+    words = (
+        f"the mechanism on {n} inputs {more} among all private ones with e^-ε = {setting.alpha}, whatever "
+        "the prior"
+    )
+    return setting, gap, words
+
+
+def _require_corners(setting: Setting, listed: set[tuple[Fraction, ...]]) -> None:
+    """All corners of the cells on which the mechanism's loss is linear are listed: the simplex is cut up."""
+    n, outputs, actions = setting.space.size, len(setting.mechanism[0]), len(setting.loss)
+    require(outputs * actions <= LARGEST_CUTS, "there are too many cells of priors")
+    cells, name = [orthant(n)], n
+    for y in range(outputs):
+        costs = sorted({tuple(row[x] * setting.mechanism[x][y] for x in range(n)) for row in setting.loss})
+        pieces = []
+        for cell in cells:
+            for w, best in enumerate(costs):
+                piece = cell
+                for v, other in enumerate(costs):
+                    if v != w:
+                        require(len(piece) <= LARGEST_CELL, "a cell of priors has too many corners")
+                        piece = cut(
+                            piece,
+                            [b - a for a, b in zip(best, other, strict=True)],
+                            name + v * len(costs) + w,
+                        )
+                        # Without an interior it is a side of another piece.
+                        flat = not piece or all((name + v * len(costs) + w) in on for _, on in piece)
+                        if flat:
+                            break
+                else:
+                    pieces.append(piece)
+            require(len(pieces) <= LARGEST_CELLS, "there are too many cells of priors")
+        cells, name = pieces, name + len(costs) ** 2
+        every = all(ray in listed for cell in cells for ray, _ in cell)
+        require(every, "a corner of a cell of priors is missing")
+
+
+def whole_distances(setting: Setting) -> list[list[int | None]]:
+    """All distances, which must be whole; None where there is no path."""
+    require(setting.space.size <= LARGEST_TABLE, "there are too many points for a table of distances")
+    found: list[list[int | None]] = []
+    for v in range(setting.space.size):
+        row = [None if units is None else units * setting.space.grain for units in setting.space.lines(v)]
+        require(all(d is None or d.denominator == 1 for d in row), "distances must be whole")
+        found.append([None if d is None else int(d) for d in row])
+    return found
+
+
+def is_kernel(setting: Setting) -> bool:
+    """Whether every column is 0 or proportional to alpha^d(·,y)."""
+    away = whole_distances(setting)
+    for column in zip(*setting.mechanism, strict=True):
+        y = column.index(max(column))
+        for x, value in enumerate(column):
+            d = away[y][x]
+            if d is None or value != column[y] * power(setting.alpha, float(d)):
+                return False
+    return True
+
+
+def by_theorem(proof: Content) -> tuple[Setting, str]:
+    """A theorem says that the mechanism is best whatever the prior."""
+    setting = Setting(proof)
+    witness = [whole(v) for v in items(proof["witness"])]
+    theorem = proof["theorem"]
+    require(isinstance(theorem, str) and theorem in THEOREMS, "unknown theorem")
+    words, rule = THEOREMS[theorem]
+    require(rule(setting, witness), f"what the theorem asks for does not hold: {words}")
+    return (
+        setting,
+        f"the mechanism on {setting.space.size} inputs loses least among all private ones with e^-ε = "
+        f"{setting.alpha}, whatever the prior: {words}",
+    )
+
+
+def _trivial(setting: Setting, witness: list[int]) -> bool:
+    if len(witness) != 1 or witness[0] >= len(setting.loss):
+        return False
+    best = setting.loss[witness[0]]
+    return all(a <= b for row in setting.loss for a, b in zip(best, row, strict=True))
+
+
+def _crossing(setting: Setting, witness: list[int]) -> bool:
+    """Of two listed actions the later is never worse again once it was better, along the path."""
+    space = setting.space
+    near = space.neighbours()
+    path = space.is_forest and space.components == 1 and all(len(around) <= 2 for around in near)
+    if not path or len(set(witness)) != len(witness) or any(w >= len(setting.loss) for w in witness):
+        return False
+    order, before = [min(v for v in range(space.size) if len(near[v]) <= 1)], -1
+    while len(order) < space.size:
+        following = [w for w, _ in near[order[-1]] if w != before]
+        before = order[-1]
+        order.append(following[0])
+    rows = [[row[v] for v in order] for row in setting.loss]
+    for w, row in enumerate(rows):
+        if w not in witness and not any(
+            all(a <= b for a, b in zip(rows[v], row, strict=True)) for v in witness
+        ):
+            return False
+    for earlier, later in itertools.combinations(witness, 2):
+        signs = [b - a for a, b in zip(rows[earlier], rows[later], strict=True)]
+        fallen = next((k for k, value in enumerate(signs) if value < 0), len(signs))
+        if any(value > 0 for value in signs[fallen:]):
+            return False
+    return is_kernel(setting)
+
+
+def _tree(setting: Setting, witness: list[int]) -> bool:
+    worst = [max(column) for column in zip(*setting.loss, strict=True)]
+    peaked = all(sum(a < b for a, b in zip(row, worst, strict=True)) <= 1 for row in setting.loss)
+    return setting.space.is_forest and setting.space.components == 1 and peaked and is_kernel(setting)
+
+
+def _pair(setting: Setting, witness: list[int]) -> bool:
+    if len(witness) != 2 or len(set(witness)) != 2 or max(witness) >= setting.space.size:
+        return False
+    rest = set(range(setting.space.size)) - set(witness)
+    if any(row[x] != setting.loss[0][x] for row in setting.loss for x in rest):
+        return False
+    a, b = witness
+    units = setting.space.lines(a)[b]
+    length = None if units is None else units * setting.space.grain
+    if length is not None and length.denominator != 1:
+        return False
+    q = ZERO if length is None else power(setting.alpha, float(length))
+    pairs = zip(setting.mechanism[a], setting.mechanism[b], strict=True)
+    return all(first == q * second or second == q * first for first, second in pairs)
+
+
+THEOREMS: dict[str, tuple[str, Callable[[Setting, list[int]], bool]]] = {
+    "trivial": ("one action is best whatever the input (Fernandes, Lem 6.19)", _trivial),
+    "single crossing": (
+        "the geometric mechanism on a line, for a single-crossing loss (Theorem SC)",
+        _crossing,
+    ),
+    "tree": ("the exponential kernel on a tree, for Bayes risk (Theorem TREE-BAYES)", _tree),
+    "pair": ("the loss is about two inputs, told apart as far as allowed (Fernandes, Lem 6.20)", _pair),
+}
+
+
+def universal_of_blocks(proof: Content) -> str:
+    """Inputs of one block are not told apart, and the mechanism is best on one of each."""
+    setting = Setting(proof)
+    n = setting.space.size
+    blocks = [[whole(v) for v in items(block)] for block in items(proof["blocks"])]
+    require(sorted(v for block in blocks for v in block) == list(range(n)), "the blocks are no partition")
+    require(all(blocks), "the blocks are no partition")
+    require(n <= LARGEST_TABLE, "there are too many points for a table of distances")
+    away = [setting.space.lines(v) for v in range(n)]
+    for block in blocks:
+        first, outside = block[0], sorted(set(range(n)) - set(block))
+        for v in block:
+            mine, theirs = ([row[x] for row in setting.loss] for x in (first, v))
+            same = setting.mechanism[v] == setting.mechanism[first]
+            require(
+                same and _alike(mine, theirs), "the mechanism or the loss tells inputs of one block apart"
+            )
+            even = all(away[v][w] == away[first][w] for w in outside)
+            require(even, "inputs of one block are at different distances from another")
+    given = checked_format(proof["inner"])
+    if given["kind"] == "universal optimality":
+        inner, gap, words = universal(given)
+        require(gap == 0, "the proof about representatives leaves a gap, which blocks may enlarge")
+    else:
+        require(given["kind"] == "universal optimality by theorem", "the inner proof is of another kind")
+        inner, words = by_theorem(given)
+    heads = [block[0] for block in blocks]
+    metrics = [
+        [[None if u is None else u * space.grain for u in space.lines(v)] for v in range(space.size)]
+        for space in (inner.space, setting.space)
+    ]
+    for name, theirs_, own in (
+        ("alpha", inner.alpha, setting.alpha),
+        ("loss", inner.loss, [[row[v] for v in heads] for row in setting.loss]),
+        ("mechanism", _merged(inner.mechanism), _merged([setting.mechanism[v] for v in heads])),
+        ("metric", metrics[0], [[metrics[1][v][w] for w in heads] for v in heads]),
+    ):
+        require(theirs_ == own, f"the proof about representatives has another {name}")
+    return (
+        f"the mechanism on {n} inputs loses least among all private ones with e^-ε = {setting.alpha}, "
+        f"whatever the prior: inputs fall into {len(heads)} blocks, and for one input of each {words}"
+    )
+
+
+def _alike(first: list[Fraction], second: list[Fraction]) -> bool:
+    """Losses that are those at a first input up to a factor ≥ 0 and a shift."""
+    a, b = [value - min(first) for value in first], [value - min(second) for value in second]
+    if not any(b):
+        return True
+    return any(a) and all(x * max(b) == y * max(a) for x, y in zip(a, b, strict=True))
+
+
+def _merged(mechanism: Matrix) -> dict[tuple[Fraction, ...], Fraction]:
+    """Outputs up to what no loss notices: proportional ones together, empty ones left out."""
+    found: dict[tuple[Fraction, ...], Fraction] = {}
+    for column in zip(*mechanism, strict=True):
+        weight = total(column)
+        if weight:
+            key = tuple(value / weight for value in column)
+            found[key] = found.get(key, ZERO) + weight
+    return found
+
+
+def better(proof: Content) -> tuple[Setting, Fraction, str]:
+    """A prior for which another private mechanism loses less."""
+    setting = Setting(proof)
+    prior = vector(proof["prior"], setting.space.size)
+    distribution(prior, "the prior")
+    rival = channel(proof["better"], setting.space.size)
+    require_private(setting.space, setting.alpha, rival, "the better mechanism")
+    gap = exact(proof["gap"])
+    own, other = setting.lost(prior, setting.mechanism), setting.lost(prior, rival)
+    require(gap > 0 and own - other == gap, f"the mechanism loses {own} and the other {other}")
+    return (
+        setting,
+        gap,
+        f"for one prior on {setting.space.size} inputs a private mechanism with e^-ε = {setting.alpha} "
+        f"loses {other}, {gap} less than the given one",
+    )
+
+
+def largest_gap(proof: Content) -> str:
+    """From both sides."""
+    setting, gap, words = better(table(proof["attained"]))
+    same, most, others = universal(table(proof["most"]))
+    require(setting.same(same), "the parts of the proof are about different mechanisms")
+    require(gap == most, f"a gap of {gap} is attained, and one of {most} bounded")
+    return f"{words}; and {others}"
+
+
+def least_regret(proof: Content) -> str:
+    """The largest regret of a mechanism, and that none has less."""
+    setting, gap, words = universal(table(proof["most"]))
+    n = setting.space.size
+    priors = matrix(proof["priors"], None, n)
+    weights = vector(proof["weights"], len(priors))
+    distribution(weights, "the weights of the priors")
+    prices = vector(proof["prices"], n)
+    attained = ZERO
+    for prior, weight, rival in zip(priors, weights, items(proof["rivals"], len(priors)), strict=True):
+        distribution(prior, "a prior")
+        given = channel(rival, n)
+        require_private(setting.space, setting.alpha, given, "a rival")
+        attained += weight * setting.lost(prior, given)
+    for ray in setting.extreme_columns():
+        Work.spend(2 * n * len(priors) * len(setting.loss))
+        cost = total(
+            weight * min(dot(row, [p * c for p, c in zip(prior, ray, strict=True)]) for row in setting.loss)
+            for prior, weight in zip(priors, weights, strict=True)
+        )
+        require(cost >= dot(prices, list(ray)), "a private column costs less than the prices say")
+    bound = total(prices) - attained
+    require(bound == gap, f"a regret of at least {bound} is proved, and one of at most {gap}")
+    return (
+        f"{words}; and every private mechanism loses at least {bound} more than the best for one of "
+        f"{len(priors)} priors"
+    )
+
+
+# ── Orders ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def tolerance_of(proof: Content) -> tuple[Fraction, Fraction]:
+    """What is left open, and by how much rows may miss 1 then."""
+    tolerance = exact(proof["tolerance"])
+    require(0 <= tolerance <= 4 * ROUNDING, "a tolerance covers rounding only")
+    return tolerance, ROUNDING if tolerance else ZERO
+
+
+def two_channels(proof: Content, rounding: Fraction) -> tuple[Matrix, Matrix, Fraction]:
+    """A and B, and what their rows miss 1 by, added up."""
+    a, first = rounded_channel(proof["less_safe"], rounding)
+    b, second = rounded_channel(proof["safer"], rounding, len(a))
+    return a, b, first + second
+
+
+def difference(first: Matrix, second: Matrix) -> Matrix:
+    """A matrix less another."""
+    return [[a - b for a, b in zip(x, y, strict=True)] for x, y in zip(first, second, strict=True)]
+
+
+def refinement(proof: Content) -> str:
+    """B = A·R (Blackwell; Fernandes, Lem 2.2)."""
+    tolerance, rounding = tolerance_of(proof)
+    a, b, missed = two_channels(proof, rounding)
+    post, more = rounded_channel(proof["post"], rounding, len(a[0]), len(b[0]))
+    rest = difference(product(a, post), b)
+    distance = max(total(map(abs, row)) for row in rest) / 2
+    require(distance <= tolerance, "B is farther from A·R than the tolerance")
+    hidden = distance + missed + more
+    if hidden == 0:
+        return "B is A followed by post-processing, exactly: no adversary gains more from B"
+    return f"B is A followed by post-processing, up to {float(hidden):.1e} in total variation"
+
+
+def max_refinement(proof: Content) -> str:
+    """Every posterior of B is a mixture of posteriors of A (Fernandes, Thm 4.1)."""
+    tolerance, rounding = tolerance_of(proof)
+    a, b, _ = two_channels(proof, rounding)
+    mixing = matrix(proof["mixing"], len(a[0]), len(b[0]))
+    require(all(value >= 0 for row in mixing for value in row), "the mixing weights have a negative entry")
+    for mixed, column in zip(zip(*product(a, mixing), strict=True), zip(*b, strict=True), strict=True):
+        weight, other = total(column), total(mixed)
+        if weight:
+            require(other > 0, "a posterior of B is no mixture of posteriors of A")
+            apart = total(abs(m / other - c / weight) for m, c in zip(mixed, column, strict=True)) / 2
+            require(apart <= tolerance, "a posterior of B is not the stated mixture of posteriors of A")
+    return (
+        "every posterior of B is a mixture of posteriors of A, "
+        f"{'exactly' if tolerance == 0 else 'up to rounding'}"
+    )
+
+
+def objecting_adversary(proof: Content) -> str:
+    """Somebody expects more from B."""
+    rounding = ZERO if flag(proof["exact"]) else ROUNDING
+    a, b, missed = two_channels(proof, rounding)
+    prior = vector(proof["prior"], len(a))
+    distribution(prior, "the prior")
+    gain = matrix(proof["gain"], None, len(a))
+    case = proof["case"]
+    require(case in ("average", "max"), "the case is unknown")
+    values = [_expected(table_, gain, prior, case == "max") for table_ in (a, b)]
+    stated = values[0] == exact(proof["before"]) and values[1] == exact(proof["after"])
+    require(stated, "the adversary does not expect what the proof states")
+    hidden = 4 * max(abs(value) for row in gain for value in row) * missed
+    gap = values[1] - values[0] - hidden
+    require(gap > 0, "the adversary does not prefer B")
+    return (
+        f"an adversary with {len(gain)} actions expects {float(gap):.6g} more from B than from A ({case} "
+        "case)"
+    )
+
+
+def _expected(mechanism: Matrix, gain: Matrix, prior: list[Fraction], largest: bool) -> Fraction:
+    """Σ_y max_w Σ_x g·π·C; or at the best output that occurs, given that output."""
+    worth = [[g * p for g, p in zip(row, prior, strict=True)] for row in gain]
+    scores = [max(column) for column in zip(*product(worth, mechanism), strict=True)]
+    if not largest:
+        return total(scores)
+    weights = [dot(prior, list(column)) for column in zip(*mechanism, strict=True)]
+    best: Fraction = max(s / w for s, w in zip(scores, weights, strict=True) if w)
+    return best
+
+
+def class_of_adversaries(proof: Content) -> str:
+    """Nobody whose gains are combinations of generators prefers B."""
+    tolerance, rounding = tolerance_of(proof)
+    a, b, missed = two_channels(proof, rounding)
+    post, more = rounded_channel(proof["post"], rounding, len(a[0]), len(b[0]))
+    prior = vector(proof["prior"], len(a))
+    distribution(prior, "the prior")
+    generators = [row for row in matrix(proof["generators"], None, len(a)) if any(row)]
+    require(bool(generators), "every generator is 0: a class of no adversaries")
+    scaled = [[g * p / max(map(abs, row)) for g, p in zip(row, prior, strict=True)] for row in generators]
+    excess = product(scaled, difference(b, product(a, post)))
+    worst = total(max(ZERO, *column) for column in zip(*excess, strict=True))
+    require(worst <= tolerance, "an adversary of the class may expect more from B")
+    miss = worst + missed + more
+    return (
+        f"no adversary of a class with {len(generators)} generators expects "
+        f"{'more' if miss == 0 else f'over {float(miss):.1e} more'} from B than from A"
+    )
+
+
+def partitions(proof: Content) -> str:
+    """Two deterministic programs."""
+    a, b = ([whole(v) for v in items(proof[name])] for name in ("less_safe", "safer"))
+    require(len(a) == len(b), "the programs have different numbers of inputs")
+    if proof["pair"] is not None:
+        i, j = (whole(v, 0, len(a) - 1) for v in items(proof["pair"], 2))
+        require(a[i] == a[j] and b[i] != b[j], "the pair does not show that B tells apart what A does not")
+        return f"B tells inputs {i} and {j} apart and A does not"
+    goes: dict[int, int] = {}
+    for mine, theirs in zip(a, b, strict=True):
+        require(goes.setdefault(mine, theirs) == theirs, "an output of A goes to two outputs of B")
+    return "the output of B is a function of the output of A: nobody gains more from B"
+
+
+def block_sizes(proof: Content) -> str:
+    """Sizes of blocks forbid that B coarsens A."""
+    sizes = []
+    for name in ("less_safe", "safer"):
+        pairs = couples(proof[name])
+        found = {whole(size, 1): whole(count, 1) for size, count in pairs}
+        require(bool(found) and len(found) == len(pairs), "there are no blocks, or a size is listed twice")
+        sizes.append(found)
+    a, b = sizes
+    held = [sum(size * count for size, count in found.items()) for found in sizes]
+    require(held[0] == held[1], "the blocks do not hold the same number of inputs")
+    if sum(a.values()) < sum(b.values()):
+        return "B has more outputs than A, so it is no coarsening of A"
+    if max(a) > max(b):
+        return "A has a block larger than every block of B, so B is no coarsening of A"
+    require(min(a) > min(b), "the sizes forbid nothing")
+    return "B has a block smaller than every block of A, so it is no coarsening of A"
+
+
+def odds(first: list[Fraction], second: list[Fraction]) -> Fraction | None:
+    """The largest ratio of two probabilities of one output; None is infinite."""
+    best = ONE
+    for p, q in zip(first, second, strict=True):
+        low, high = min(p, q), max(p, q)
+        if high:
+            if not low:
+                return None
+            best = max(best, high / low)
+    return best
+
+
+def compared(proof: Content) -> tuple[Matrix, Matrix, Fraction]:
+    """A and B, divided by their sums where they are floats, and what is tolerated then."""
+    rounding = ZERO if flag(proof["exact"]) else ROUNDING
+    a, b, _ = two_channels(proof, rounding)
+    Work.spend(len(a) ** 2 * (len(a[0]) + len(b[0])))
+    if rounding:
+        a, b = ([[value / total(row) for value in row] for row in found] for found in (a, b))
+    return a, b, rounding
+
+
+def privacy_order_holds(proof: Content) -> str:
+    """No pair is told apart better by B."""
+    a, b, rounding = compared(proof)
+    for i, j in itertools.combinations(range(len(a)), 2):
+        mine, theirs = odds(a[i], a[j]), odds(b[i], b[j])
+        fine = mine is None or (theirs is not None and theirs <= mine * (1 + rounding))
+        require(fine, f"B tells secrets {i} and {j} apart better than A")
+    return f"B tells no pair of secrets apart better than A{', to a relative 1e-9' if rounding else ''}"
+
+
+def privacy_order(proof: Content) -> str:
+    """A pair that B tells apart better."""
+    a, b, _ = compared(proof)
+    i, j = (whole(v, 0, len(b) - 1) for v in items(proof["pair"], 2))
+    y = whole(proof["output"], 0, len(b[0]) - 1)
+    mine = odds(a[i], a[j])
+    shows = b[i][y] > b[j][y] and mine is not None and b[i][y] > mine * b[j][y]
+    require(shows, "A tells the pair apart at least as well")
+    return f"B tells secrets {i} and {j} apart at output {y} better than A ever does"
+
+
+Slope = tuple[Fraction, Fraction]
+
+
+def steeper(first: Slope, second: Slope) -> bool:
+    """Whether ln p/d > ln q/e for two pairs (ratio, distance); equal ones are told by powers."""
+    (p, d), (q, e) = first, second
+    for bits in (128, 512, 2048, 8192):
+        one, other = log_ends(p, bits), log_ends(q, bits)
+        if one[0] * e > other[1] * d:
+            return True
+        if one[1] * e <= other[0] * d:
+            return False
+    shared = math.lcm(d.denominator, e.denominator)
+    up, down = int(e * shared), int(d * shared)
+    common = math.gcd(up, down)
+    equal = max(up, down) // common <= 2000 and p ** (up // common) == q ** (down // common)
+    require(equal, "two slopes are too close to be compared")
+    return False
+
+
+def steepest(mechanism: Matrix, metric: list[list[Fraction | None]]) -> Slope | None:
+    """The largest ln(ratio)/distance; None is infinite."""
+    best: Slope = (ONE, ONE)
+    for i, j in itertools.combinations(range(len(mechanism)), 2):
+        distance = metric[i][j]
+        if distance is not None:
+            found = odds(mechanism[i], mechanism[j])
+            if found == 1:
+                continue
+            if found is None or distance == 0:
+                return None
+            if steeper((found, distance), best):
+                best = (found, distance)
+    return best
+
+
+def privacy_order_for_metric(proof: Content) -> str:
+    """Whose smallest ε is smaller, under a metric."""
+    a, b, rounding = compared(proof)
+    metric = [
+        [None if entry == "inf" else exact(entry) for entry in items(row, len(a))]
+        for row in items(proof["metric"], len(a))
+    ]
+    for i, row in enumerate(metric):
+        require(row[i] == 0, "the metric's diagonal is not 0")
+        require(all(row[j] == metric[j][i] for j in range(i)), "the metric is not symmetric")
+        require(all(entry is None or entry >= 0 for entry in row), "the metric has a negative distance")
+    mine, theirs = steepest(a, metric), steepest(b, metric)
+    larger = mine is not None and (theirs is None or steeper(theirs, (mine[0], mine[1] / (1 + rounding))))
+    require(larger is not flag(proof["holds"]), "the order of the smallest ε is the other way")
+    return f"under this metric B's smallest ε {'exceeds' if larger else 'is at most'} A's"
+
+
+GEOMETRIC, RESPONSE, EXPONENTIAL = "truncated geometric", "randomised response", "exponential"
+
+
+def families(proof: Content) -> str:
+    """One inequality between two members of known families (Fernandes, Thms 4.16 and 4.21)."""
+    first, second, n = proof["first"], proof["second"], whole(proof["size"], 2)
+    a, b = exact(proof["first_parameter"]), exact(proof["second_parameter"])
+    known = (GEOMETRIC, RESPONSE, EXPONENTIAL)
+    require(first in known and second in known, "a family is unknown")
+    require(0 < a < 1 and 0 < b < 1, "parameters are between 0 and 1")
+    bits = max(a.denominator.bit_length(), b.denominator.bit_length())
+    require(first == GEOMETRIC or n * n * bits <= 2**31, "the inequality is too long to check")
+    if first != GEOMETRIC:
+        Work.spend(4 * n * (4 + n * bits // 500))
+    found = _refined(first, second, a, b, n)
+    require(found is flag(proof["holds"]), "the inequality of the two families says otherwise")
+    return f"{first}({a}) {'is' if found else 'is not'} refined by {second}({b}) on {n} inputs"
+
+
+def _sums(a: Fraction, n: int) -> list[Fraction]:
+    """S_i = Σ_y a^|i-y|."""
+    left = list(itertools.accumulate(a**k for k in range(n)))
+    return [left[i] + left[n - 1 - i] - 1 for i in range(n)]
+
+
+def _refined(first: str, second: str, a: Fraction, b: Fraction, n: int) -> bool:
+    if EXPONENTIAL not in (first, second) and (first == second or n == 2):
+        return b >= a
+    if (first, second) == (GEOMETRIC, RESPONSE):
+        return b >= a / (1 - a + a * a)
+    if (first, second) == (RESPONSE, GEOMETRIC):
+        sums, most = _sums(b, n), 1 / a + n - 1
+        return all(sums[i] <= most * b ** max(i, n - 1 - i) for i in range(n))
+    require(first == EXPONENTIAL and second != EXPONENTIAL, "no inequality is known for these two families")
+    sums = _sums(a, n)
+    if b < a * sums[1] / sums[0]:
+        return False
+    if second == GEOMETRIC or n == 2:
+        return True
+    for i in range(1, n - 1):
+        before, here, after = sums[i - 1], (1 + a * a) * sums[i], sums[i + 1]
+        if b < a * before / (here - a * after) or b < a * after / (here - a * before):
+            return False
+    return True
+
+
+def order_of_noise(proof: Content) -> str:
+    """Noise of a smaller ε is noise of a larger one and more, and never the other way."""
+    levels = []
+    for name in ("first", "second"):
+        data = table(proof[name])
+        require(len(data) == 1 and set(data) <= {"eps", "alpha"}, "a level is eps or alpha")
+        [(what, value)] = data.items()
+        number = exact(value)
+        require(number > 0 and (what == "eps" or number < 1), "this is no level of noise")
+        levels.append((what, number))
+    (one, first), (other, second) = levels
+    holds = flag(proof["holds"])
+    require(holds is _at_least(levels), "the order of the two levels is the other way")
+    ratios = holds and one == other == "alpha"
+    weight = None if proof["weight"] is None else exact(proof["weight"])
+    expected = first / second * ((1 - second) / (1 - first)) ** 2 if ratios else None
+    require(weight == expected, "the share of noise that is 0 is another")
+    words = "is noise of the first and independent noise" if holds else "cannot be made from the first"
+    return f"noise of {other} = {second} for a step {words}, {one} = {first}, in every cell"
+
+
+def _at_least(levels: list[tuple[str, Fraction]]) -> bool:
+    """Whether ε of the first level is at least that of the second."""
+    (one, first), (other, second) = levels
+    if one == other:
+        return first >= second if one == "eps" else first <= second
+    for bits in (256, 1024, 4096, 16384):
+        ends = []
+        for what, value in levels:
+            low, high = (value, value) if what == "eps" else log_ends(1 / value, bits)
+            ends.append((low, high))
+        if ends[0][0] >= ends[1][1] or ends[0][1] < ends[1][0]:
+            return ends[0][0] >= ends[1][1]
+    refuse("the two levels are too near to each other to be told apart")
+
+
+# ── Noise ───────────────────────────────────────────────────────────────────────────────────────────────────
+SLACK = Fraction(1, 10**8)
+
+
+def moves_of(proof: Content) -> list[tuple[int, Fraction]]:
+    """[steps, distance], above 0."""
+    found = [(whole(steps, 1), exact(length)) for steps, length in couples(proof["moves"])]
+    require(bool(found) and all(length > 0 for _, length in found), "a move has no length, or there is none")
+    return found
+
+
+def noise(proof: Content) -> str:
+    """λ^steps ≥ e^(-ε·distance) for every move, and no smaller ε (Fernandes, Lem 3.6)."""
+    eps = level(exact(proof["eps"]))
+    step, alpha = (None if proof[name] is None else exact(proof[name]) for name in ("step_eps", "step_alpha"))
+    require((step is None) != (alpha is None), "the noise has no level, or two")
+    moves = moves_of(proof)
+    if step is not None:
+        level(step)
+        require(all(step * steps <= eps * length for steps, length in moves), "a move needs more noise")
+        tight = any(step * steps == eps * length for steps, length in moves)
+    elif alpha is not None:
+        require(0 < alpha <= 1, "the ratio of the noise is not in (0, 1]")
+        tight = eps == 0 and alpha == 1
+        for steps, length in moves:
+            low, high = log_ends(alpha, 512 + steps.bit_length())
+            require(eps * length + steps * low >= 0, "a move needs more noise")
+            tight = tight or (eps > 0 and (eps - SLACK) * length + steps * high <= 0)
+    require(tight, "no move needs this ε: it is not the level of this noise")
+    return f"for every move of one record the noise keeps ε = {eps}, and no smaller one"
+
+
+def staircase_noise(proof: Content) -> str:
+    """A move of c steps crosses ⌈c/width⌉ edges at most."""
+    eps, stair = level(exact(proof["eps"])), exact(proof["stair_eps"])
+    width = whole(proof["width"], 1)
+    whole(proof["top"], 1, width)
+    cells = whole(proof["cells"], 1)
+    require(stair > 0, "ε of a stair is above 0")
+    require(cells == 1 or width == 1, "a move over several cells crosses an edge in each")
+    spare = [eps * length - -(-steps // width) * stair for steps, length in moves_of(proof)]
+    require(min(spare) >= 0, "a move needs more noise")
+    require(min(spare) == 0, "no move needs this ε: it is not the level of this noise")
+    return f"for every move of one record the stairs keep ε = {eps}, and no smaller one"
+
+
+def additive_capacity(proof: Content) -> str:
+    """Who attains it, and what nobody exceeds."""
+    mechanism, first = rounded_channel(proof["channel"], ROUNDING)
+    prior, second = rounded_channel(proof["prior"], ROUNDING, 1, len(mechanism))
+    reference, third = rounded_channel(proof["reference"], ROUNDING, 1, len(mechanism[0]))
+    gain = matrix(proof["gain"], None, len(mechanism))
+    require(all(0 <= g <= 1 for row in gain for g in row), "a gain is outside [0, 1]")
+    lower, upper, any_prior = exact(proof["lower"]), exact(proof["upper"]), flag(proof["any_prior"])
+    worth = [[g * p for g, p in zip(row, prior[0], strict=True)] for row in gain]
+    attained = column_maxima(product(worth, mechanism)) - max(total(row) for row in worth)
+    require(lower <= attained, "the gain function gains less")
+    apart = [total(abs(c - r) for c, r in zip(row, reference[0], strict=True)) / 2 for row in mechanism]
+    require((max(apart) if any_prior else dot(prior[0], apart)) <= upper, "the reference allows more")
+    about = "" if first + second + third == 0 else f" (to {float(2 * (first + second + third)):.1e})"
+    return (
+        f"{'whatever the prior' if any_prior else 'with this prior'}, no adversary with gains in [0, 1] "
+        f"gains more than {shown(upper)} on average, and one gains at least {shown(lower, False)}{about}"
+    )
+
+
+# ── Inference ───────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def joint_of(value: Any, columns: int) -> Matrix:
+    """Probabilities of two things together."""
+    found = matrix(value, None, columns)
+    distribution([p for row in found for p in row], "a joint")
+    return found
+
+
+def dalenius(proof: Content) -> str:
+    """A secret that is guessed better from B (Fernandes, eq. 5.3)."""
+    a, b, _ = two_channels(proof, ZERO)
+    joint = joint_of(proof["joint"], len(a))
+    before, after = column_maxima(product(joint, a)), column_maxima(product(joint, b))
+    require(after > before, "the secret is not guessed better from B")
+    return (
+        f"a secret with {len(joint)} values is guessed with probability {float(after):.6g} from B and "
+        f"{float(before):.6g} from A, so that A is not refined by B"
+    )
+
+
+def no_free_lunch(proof: Content) -> str:
+    """Compromise by (1 - V)/2 at least (Fernandes, Thm 5.1)."""
+    mechanism = channel(proof["channel"])
+    prior = vector(proof["prior"], len(mechanism))
+    distribution(prior, "the prior")
+    guess = column_maxima([[p * c for c in row] for p, row in zip(prior, mechanism, strict=True)])
+    compromise, least = max(1 - guess, guess - max(prior)), (1 - max(prior)) / 2
+    require(compromise >= least, "the mechanism compromises less than is possible")
+    return f"this mechanism compromises by {float(compromise):.6g}, and none by less than {float(least):.6g}"
+
+
+def inference_counterexample(proof: Content) -> str:
+    """Two uses that are told apart (Fernandes, Thm 5.2)."""
+    mechanism = channel(proof["channel"])
+    i, j = (whole(v, 0, len(mechanism) - 1) for v in items(proof["pair"], 2))
+    guess = total(map(max, mechanism[i], mechanism[j])) / 2
+    require(i != j and guess > Fraction(1, 2), "the channel does not tell the two uses apart")
+    return (
+        f"a secret that goes with uses {i} and {j} is guessed with probability {float(guess):.6g} after the "
+        "release and 1/2 before"
+    )
+
+
+class Neighbours:
+    """Which inputs are how far apart."""
+
+    def __init__(self, value: Any) -> None:
+        data = table(value)
+        self.form, self.size = data["form"], whole(data["size"], 1)
+        self.pairs = [(whole(a), whole(b)) for a, b in couples(data["pairs"])]
+        self.lengths = vector(data["lengths"])
+        self.eps, self.alpha = (
+            None if data[name] is None else exact(data[name]) for name in ("eps", "alpha")
+        )
+        require(self.form in ("free", "uniform", "forest", "graph"), "the form is unknown")
+        if self.form == "free":
+            return
+        require((self.eps is None) != (self.alpha is None), "give exactly one of eps and alpha")
+        require(self.eps is None or self.eps >= 0, "eps must be ≥ 0")
+        count = 1 if self.form == "uniform" else len(self.pairs)
+        fits = len(self.lengths) == count and all(length >= 0 for length in self.lengths)
+        require(fits, "every edge needs a length ≥ 0")
+        if self.alpha is not None:
+            ratio(self.alpha)
+            require(all(length.denominator == 1 for length in self.lengths), "lengths must be whole")
+            bits = max(self.alpha.numerator.bit_length(), self.alpha.denominator.bit_length())
+            require(all(length * bits <= 10**6 for length in self.lengths), "a power of alpha is too long")
+        exist = all(a != b and a < self.size and b < self.size for a, b in self.pairs)
+        require(exist, "an edge names an input that does not exist")
+        self.known: dict[Fraction, Ends] = {}
+        if self.form == "forest":
+            self.tree = Space(self.size, self.pairs, [1.0] * len(self.pairs))
+            require(self.tree.is_forest, "the edges have a circle")
+
+    def shrink(self, length: Fraction) -> Ends:
+        """e^(-ε·length), or alpha^length, between two numbers."""
+        if length not in self.known:
+            if self.alpha is not None:
+                self.known[length] = (self.alpha ** int(length),) * 2
+            else:
+                self.known[length] = exp_ends(-(self.eps or ZERO) * length)
+        return self.known[length]
+
+    def require_allowed(self, mechanism: Matrix) -> None:
+        """Every column keeps the ratios."""
+        if self.form == "free":
+            return
+        if self.form == "uniform":
+            q = self.shrink(self.lengths[0])[1]
+            fits = all(min(column) >= q * max(column) for column in zip(*mechanism, strict=True))
+            require(fits, "the mechanism is not private")
+            return
+        for (a, b), length in zip(self.pairs, self.lengths, strict=True):
+            q = self.shrink(length)[1]
+            pairs = zip(mechanism[a], mechanism[b], strict=True)
+            private = all(x >= q * y and y >= q * x for x, y in pairs)
+            require(private, f"the mechanism is not private between inputs {a} and {b}")
+
+    def require_never_positive(self, functionals: Matrix, listed: Any) -> None:
+        """No functional is positive on an allowed column."""
+        why = "a private column is worth more than the prices allow"
+        raised = [list(row) for row in functionals]
+        for entry in items(listed):
+            e, turned, output, value = items(entry, 4)
+            e, turned, output = whole(e), whole(turned), whole(output)
+            y = exact(value)
+            if self.form != "graph":
+                continue
+            fits = y >= 0 and e < len(self.pairs) and output < len(raised)
+            require(fits, "a multiplier is negative, or names nothing")
+            a, b = self.pairs[e][::-1] if turned else self.pairs[e]
+            raised[output][a] += y
+            raised[output][b] -= y * self.shrink(self.lengths[e])[0]
+        if self.form in ("free", "graph"):
+            require(all(value <= 0 for row in raised for value in row), why)
+        elif self.form == "uniform":
+            q = self.shrink(self.lengths[0])[0]
+            for row in raised:
+                above = total(max(value, ZERO) for value in row)
+                fits = above == 0 if q == 0 else total(row) + (1 / q - 1) * above <= 0
+                require(fits, why)
+        else:
+            for row in raised:
+                require(self._on_forest(row), why)
+
+    def _on_forest(self, row: list[Fraction]) -> bool:
+        """From the leaves to the roots; what is not exact is rounded up to 2^-grid."""
+        digits = 400 + max((int(1 / abs(value)).bit_length() for value in row if value), default=0)
+        held = list(row)
+        Work.spend(6 * self.size)
+        for v, parent, e in reversed(self.tree.roots_first()):
+            if parent < 0:
+                if held[v] > 0:
+                    return False
+                continue
+            q = self.shrink(self.lengths[e])[0]
+            if held[v] > 0 and q == 0:
+                return False
+            carried = held[v] / q if held[v] > 0 else held[v] * q
+            if self.alpha is None:
+                carried = Fraction(math.ceil(carried * (1 << digits)), 1 << digits)
+            held[parent] += carried
+        return True
+
+
+def accuracy_counterexample(proof: Content) -> str:
+    """Another mechanism, as private, tells a use better (Fernandes, Thm 5.3)."""
+    space = Neighbours(proof["space"])
+    mechanism, other = channel(proof["channel"], space.size), channel(proof["other"], space.size)
+    joint = joint_of(proof["joint"], space.size)
+    require(space.form != "free", "nothing is promised: telling everything is optimal for accuracy")
+    space.require_allowed(mechanism)
+    space.require_allowed(other)
+    own, told = column_maxima(product(joint, mechanism)), column_maxima(product(joint, other))
+    require(told > own, "the other mechanism does not tell the use better")
+    return (
+        f"the mechanism tells a use with {len(joint)} values right with probability {float(own):.6g}, and "
+        f"another, as private, with {float(told):.6g}"
+    )
+
+
+def inference_frontier(proof: Content) -> str:
+    """A private mechanism, and what none that gives away as little exceeds."""
+    space = Neighbours(proof["space"])
+    n = space.size
+    gain = matrix(proof["gain"], None, n)
+    m = len(gain)
+    prior, prices = vector(proof["prior"], n), vector(proof["prices"], n)
+    distribution(prior, "the prior")
+    robust, tails = flag(proof["robust"]), probability(proof["tails"])
+    joints = [joint_of(value, n) for value in items(proof["joints"])]
+    blocks = len(joints)
+    require(blocks > 0, "there must be a secret")
+    wants = [
+        None if want is None else matrix(want, None, len(joints[k]))
+        for k, want in enumerate(items(proof["wants"], blocks))
+    ]
+    limits, given = vector(proof["limits"], blocks), vector(proof["given"], blocks)
+    for joint in joints:
+        sums = [total(column) for column in zip(*joint, strict=True)]
+        require(robust or sums == prior, "a secret's joint does not have the prior's probabilities")
+    small = all(want is None for want in wants) and all(g <= 1 for row in gain for g in row)
+    require(tails == 0 or small, "what inputs stand for may be worth or give away more than 1")
+    leaks = [
+        joint if want is None else product(want, joint) for joint, want in zip(joints, wants, strict=True)
+    ]
+    mechanism = channel(proof["mechanism"], n, m)
+    space.require_allowed(mechanism)
+    worth = [[p * g for p, g in zip(prior, row, strict=True)] for row in gain]
+    lower, upper = exact(proof["lower"]), exact(proof["upper"])
+    reached = total(
+        dot(row, list(column)) for row, column in zip(worth, zip(*mechanism, strict=True), strict=True)
+    )
+    require(lower <= reached, "the mechanism is worth less than is claimed")
+    rest = [[q - price for q, price in zip(row, prices, strict=True)] for row in worth]
+    bound = total(prices) + tails
+    for leak, away, limit, value in zip(leaks, given, limits, items(proof["weights"], blocks), strict=True):
+        require(column_maxima(product(leak, mechanism)) <= away, "the mechanism gives away more")
+        weights = matrix(value, m, len(leak))
+        shares = {total(row) for row in weights}
+        fits = len(shares) == 1 and all(weight >= 0 for row in weights for weight in row)
+        require(fits, "weights must be ≥ 0 with one sum for every guess")
+        rest = difference(rest, product(weights, leak))
+        bound += shares.pop() * (limit + tails)
+    space.require_never_positive(rest, proof["multipliers"])
+    require(bound <= upper, "the certificate proves less than is claimed")
+    within = all(away <= limit for away, limit in zip(given, limits, strict=True))
+    require(not within or lower <= upper, "the lower bound exceeds the upper bound")
+    return (
+        f"no allowed mechanism on {n} inputs that gives away at most {', '.join(shown(v) for v in limits)} "
+        f"is worth more than {shown(upper)}; the one here gives away at most "
+        f"{', '.join(shown(v) for v in given)} and is worth at least {shown(lower, False)}"
+    )
+
+
+# ── Estimates ───────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def short(value: Fraction, bits: int = 256) -> Fraction:
+    """A number with few digits at or above."""
+    return Fraction(math.ceil(value * (1 << bits)), 1 << bits)
+
+
+def likelihood(proof: Content) -> str:
+    """max c ≤ 1 + bound, where c is the slope of the log-likelihood towards each value: it is concave."""
+    p = vector(proof["distribution"])
+    distribution(p, "the estimate")
+    counts = vector(proof["counts"])
+    rows = matrix(proof["rows"], len(p), len(counts))
+    outputs = [whole(v, 1) for v in items(proof["outputs"])]
+    reports, bound = exact(proof["reports"]), exact(proof["bound"])
+    require(sum(outputs) == len(counts), "rows, counts and distribution do not fit together")
+    require(all(count >= 0 for count in counts), "a count is negative")
+    require(reports == total(counts) and reports > 0, "the counts do not sum to the number of reports")
+    missed, start = ZERO, 0
+    for size in outputs:
+        for row in rows:
+            missed = max(missed, distribution(row[start : start + size], "a row of a channel", ROUNDING))
+        start += size
+    factors = [ZERO] * len(p)
+    Work.spend(6 * len(p) * len(counts))
+    for j, count in enumerate(counts):
+        if count:
+            column = [row[j] for row in rows]
+            chance = dot(p, column)
+            require(chance > 0, "an output was reported that the estimate makes impossible")
+            weight = count / (reports * chance)
+            factors = [short(factor + weight * entry) for factor, entry in zip(factors, column, strict=True)]
+    require(max(factors) <= 1 + bound, "a factor c exceeds 1 + bound")
+    return (
+        f"no distribution of these {len(p)} values has a log-likelihood of the {float(reports):g} reports "
+        f"that is larger by more than {shown((bound + 4 * missed) * reports)} nats"
+    )
+
+
+def transport(proof: Content) -> str:
+    """A plan from above, potentials from below."""
+    p = vector(proof["p"])
+    n = len(p)
+    q, f = vector(proof["q"], n), vector(proof["potentials"], n)
+    distances = matrix(proof["distances"], n, n)
+    distribution(p, "p")
+    distribution(q, "q")
+    for i, row in enumerate(distances):
+        require(row[i] == 0, "a distance from a point to itself is not 0")
+        for j in range(i):
+            require(row[j] == distances[j][i] >= 0, "the distances are not symmetric")
+            require(abs(f[i] - f[j]) <= row[j], "the potentials are steeper than the distance")
+    left, wanted, cost = list(p), list(q), ZERO
+    for move in items(proof["moves"]):
+        i, j, mass = items(move, 3)
+        i, j, mass = whole(i, 0, n - 1), whole(j, 0, n - 1), exact(mass)
+        left[i] -= mass
+        wanted[j] -= mass
+        cost += mass * distances[i][j]
+        require(mass >= 0 and left[i] >= 0 and wanted[j] >= 0, "the plan moves more than there is")
+    lower, upper = exact(proof["lower"]), exact(proof["upper"])
+    require(cost + total(left) * max(map(max, distances)) <= upper, "the plan costs more than is claimed")
+    require(lower <= dot(f, p) - dot(f, q), "the potentials do not reach the lower bound")
+    return f"the Kantorovich distance is from {shown(lower, False)} to {shown(upper)}"
+
+
+# ── Documents and vectors ───────────────────────────────────────────────────────────────────────────────────
+CODE_BITS, MOST_STEPS = 480, 20_000_000
+
+
+def codes(proof: Content) -> str:
+    """The law of what coordinates favour, every probability rounded up (Fernandes, Def 10.4.1)."""
+    bits, releases = whole(proof["bits"], 1), whole(proof["releases"], 1)
+    values = whole(proof["values"], 2)
+    steps = bits**2 * releases * (2 * releases + 1)
+    require(steps <= MOST_STEPS, "there are too many coordinates and releases")
+    distance, eps, xi = probability(proof["distance"]), level(exact(proof["eps"])), level(exact(proof["xi"]))
+    Work.spend(steps // 2)
+    low, high = exp_ends(-eps, 640)
+    # e^-ε/(1+(v-1)·e^-ε) grows with e^-ε, 1/(1+(v-1)·e^-ε) falls.
+    against = high / (1 + (values - 1) * high)
+    one = [upwards(against), (values - 2) * upwards(against), upwards(1 / (1 + (values - 1) * low))]
+    differs = [1 << CODE_BITS]
+    for _ in range(releases):
+        differs = convolved(differs, one)
+    law = [-(-upwards(distance) * value >> CODE_BITS) for value in differs]
+    law[releases] += upwards(1 - distance)
+    found = [1 << CODE_BITS]
+    for _ in range(bits):
+        found = convolved(found, law)
+
+    def excess(limit: Fraction) -> Fraction:
+        """E[max(0, 1 - e^(limit - L))] at most."""
+        reach, spent = bits * releases, ZERO
+        for step in range(1, reach + 1):
+            if eps * step > limit:
+                spent += found[reach + step] * (1 - exp_ends(limit - eps * step, 640)[0])
+        return min(ONE, spent / (1 << CODE_BITS))
+
+    delta, guess = exact(proof["delta"]), exact(proof["guess"])
+    require(excess(xi) <= delta, "the law of the loss does not prove so small a δ at ξ")
+    require((1 + excess(ZERO)) / 2 <= guess, "the law of the loss does not prove so small a guess")
+    return (
+        f"codes of {bits} coordinates, released {releases} times with ε = {eps}, of users whose coordinates "
+        f"differ with probability {distance}: told apart by {shown(xi)} nats at most but for δ = "
+        f"{shown(delta)}, and guessed with probability {shown(guess)} at most"
+    )
+
+
+def upwards(value: Fraction) -> int:
+    """In units of 2^-CODE_BITS, rounded up."""
+    return math.ceil(value * (1 << CODE_BITS))
+
+
+def convolved(first: list[int], second: list[int]) -> list[int]:
+    """The law of a sum of two, every probability rounded up."""
+    found = [0] * (len(first) + len(second) - 1)
+    for shift, weight in enumerate(second):
+        if weight:
+            for k, value in enumerate(first):
+                found[k + shift] += weight * value
+    return [-(-value >> CODE_BITS) for value in found]
+
+
+def distance_above(first: list[Fraction], second: list[Fraction]) -> Fraction:
+    """A rational at or above the Euclidean distance, by 2^-200 at most."""
+    require(len(first) == len(second), "two vectors have different lengths")
+    square = math.ceil(total((a - b) ** 2 for a, b in zip(first, second, strict=True)) * (1 << 400))
+    root = math.isqrt(square)
+    return Fraction(root if root * root == square else root + 1, 1 << 200)
+
+
+def documents(proof: Content) -> str:
+    """Plans that carry one document to another (Fernandes, Thm 9.2)."""
+    eps, releases = level(exact(proof["eps"])), whole(proof["releases"], 1)
+    drawn = None if proof["drawn"] is None else whole(proof["drawn"], 1)
+    vectors = [vector(row) for row in items(proof["vectors"])]
+    bags = []
+    for given in items(proof["bags"]):
+        pairs = couples(given)
+        bag = {whole(word): whole(times, 1) for word, times in pairs}
+        require(bool(bag) and len(bag) == len(pairs), "a document has no words, or a word twice")
+        bags.append(bag)
+    plans = items(proof["plans"], math.comb(len(bags), 2))
+    require(len(bags) > 1, "there must be two documents or more")
+    costs = [
+        _cost(items(plan), bags[i], bags[j], vectors, drawn)
+        for plan, (i, j) in zip(plans, itertools.combinations(range(len(bags)), 2), strict=True)
+    ]
+    nats, guess = exact(proof["nats"]), exact(proof["guess"])
+    require(releases * eps * max(costs) <= nats, "the ways are longer than the nats that are stated")
+    require(1 / (1 + (len(bags) - 1) * exp_low(-nats)) <= guess, "so many nats do not prove the guess")
+    return (
+        f"what {releases} releases of any of the {len(bags)} documents favour it over another by is "
+        f"{shown(nats)} nats at most, and a guess among them is right with probability {shown(guess)} at "
+        "most"
+    )
+
+
+def _cost(
+    plan: list[Any], first: dict[int, int], second: dict[int, int], vectors: Matrix, drawn: int | None
+) -> Fraction:
+    """All ways together, or of words that are drawn the longest, once for each."""
+    sizes = sum(first.values()), sum(second.values())
+    require(drawn is not None or sizes[0] == sizes[1], "two documents have different sizes")
+    leaving, arriving, lengths = Counter[int](), Counter[int](), []
+    for way in plan:
+        source, target, units = (whole(v) for v in items(way, 3))
+        there = units >= 1 and source in first and target in second and max(source, target) < len(vectors)
+        require(there, "a way carries nothing, or begins or ends at a word that is not there")
+        leaving[source] += units
+        arriving[target] += units
+        lengths.append((distance_above(vectors[source], vectors[target]), units))
+    mine, theirs = (1, 1) if drawn is None else (sizes[1], sizes[0])
+    carried = all(leaving[word] == times * mine for word, times in first.items()) and all(
+        arriving[word] == times * theirs for word, times in second.items()
+    )
+    require(carried, "a plan does not carry one document to the other")
+    if drawn is None:
+        return total(length * units for length, units in lengths)
+    return drawn * max(length for length, _ in lengths)
+
+
+# ── All kinds, and what they cost ───────────────────────────────────────────────────────────────────────────
+KINDS: dict[str, Callable[[Content], str]] = {
+    "Dalenius witness": dalenius,
+    "accuracy counter-example": accuracy_counterexample,
+    "additive capacity": additive_capacity,
+    "approximate worst guess": approximate_worst_guess,
+    "better for a prior": lambda proof: better(proof)[2],
+    "block sizes": block_sizes,
+    "class of adversaries": class_of_adversaries,
+    "codes": codes,
+    "documents": documents,
+    "exact optimal design": exact_optimal_design,
+    "guess after several releases": guess_after_releases,
+    "guess under a claim": guess_under_claim,
+    "guess under a divergence": guess_under_divergence,
+    "inference counter-example": inference_counterexample,
+    "inference frontier": inference_frontier,
+    "largest gap over priors": largest_gap,
+    "leakage design": leakage_design,
+    "least regret": least_regret,
+    "likelihood": likelihood,
+    "max refinement": max_refinement,
+    "no free lunch": no_free_lunch,
+    "noise": noise,
+    "objecting adversary": objecting_adversary,
+    "optimal design": optimal_design,
+    "order of noise": order_of_noise,
+    "partitions": partitions,
+    "privacy order": privacy_order,
+    "privacy order for one metric": privacy_order_for_metric,
+    "privacy order holds": privacy_order_holds,
+    "refinement": refinement,
+    "refinement of families": families,
+    "repeated guess between two values": repeated_guess,
+    "staircase noise": staircase_noise,
+    "transport": transport,
+    "universal optimality": lambda proof: universal(proof)[2],
+    "universal optimality by theorem": lambda proof: by_theorem(proof)[1],
+    "universal optimality of blocks": universal_of_blocks,
+    "worst leakage": worst_leakage,
+    "worst leakage, one way": worst_one_way,
+    "worst of groups": worst_of_groups,
+}
+
+
+def numbers_in(value: Any) -> tuple[int, int]:
+    """How many numbers a file holds, and the digits of the longest."""
+    count, longest, waiting = 0, 1, [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict | list):
+            waiting.extend(item.values() if isinstance(item, dict) else item)
+        else:
+            count, longest = count + 1, max(longest, len(item) if isinstance(item, str) else 16)
+    return count, longest
+
+
+def long(value: Any) -> int:
+    """How long a list is, or how large a whole number; 0 for all else."""
+    return len(value) if isinstance(value, list) else value if type(value) is int else 0
+
+
+def expected_seconds(proof: Content) -> float:
+    """About what the check costs: reading every number, products of tables, and distances of all pairs."""
+    count, longest = numbers_in(proof)
+    rows = [value for value in proof.values() if isinstance(value, list) and value]
+    largest = max((len(row) * long(row[0]) for row in rows), default=0)
+    steps = 4.0 * count + 2.0 * largest * max((long(row[0]) for row in rows), default=0)
+    space = proof.get("space")
+    if isinstance(space, dict):
+        size, edges = long(space.get("size")), long(space.get("edges"))
+        steps += 6.0 * (size + edges)
+        if any(f'"{name}"' in json.dumps(proof)[: 10**6] for name in ("kernel", "packing", "blocks")):
+            steps += 3.0 * min(size, LARGEST_TABLE) * (size + edges) if edges >= size or size < 100 else 0
+    releases, bits = long(proof.get("releases")), long(proof.get("bits"))
+    steps += bits**2 * releases * (2 * releases + 1) / 2 + 20 * releases + 20 * long(proof.get("priors")) ** 2
+    return steps * (1 + longest / 40) / 1e6
+
+
+def checked_format(content: Any) -> Content:
+    """A proof of a version and a kind that are known."""
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        no_proof(f"not a proof that is known here: the key format must be {FORMAT!r}")
+    kind = content.get("kind")
+    if not isinstance(kind, str) or kind not in KINDS:
+        no_proof(f"proof kind {str(kind)[:60]!r} is unknown; known are {', '.join(sorted(KINDS))}")
+    about, options = content.get("about"), content.get("options", {})
+    told = isinstance(options, dict) and all(isinstance(v, str | int | float) for v in options.values())
+    if not told or not (about is None or isinstance(about, str)):
+        no_proof("about is the digest of a question, options a table of what a command was told")
+    return content
+
+
+def check(content: Any) -> tuple[bool, str]:
+    """Whether a proof holds, and what it proves or which rule it breaks.
+
+    What damaged data makes Python raise (a missing key, a number where a list belongs) refuses a proof too.
+    """
+    Work.done = 0
+    proof = checked_format(content)
+    try:
+        return True, KINDS[proof["kind"]](proof)
+    except Refused as problem:
+        return False, str(problem)
+    except KeyError as problem:
+        return False, f"the key {problem} is missing"
+    except NoProof as problem:
+        return False, f"a proof inside it: {problem}"
+    except (TypeError, ValueError, ArithmeticError, IndexError, AttributeError, MemoryError) as problem:
+        return False, f"the data are damaged ({type(problem).__name__}: {str(problem)[:120]})"
+
+
+def read(path: str) -> Any:
+    """The content of a file, within the limits of the format."""
+    try:
+        with open(path, "rb") as stream:
+            content = stream.read(LARGEST_FILE + 1)
+    except OSError as problem:
+        raise NoProof(f"it cannot be read ({problem.strerror})") from None
+    if len(content) > LARGEST_FILE:
+        raise NoProof(f"it is larger than {LARGEST_FILE:,} bytes")
+    try:
+        return parse(content.decode("utf-8"))
+    except UnicodeDecodeError:
+        raise NoProof("it is not UTF-8") from None
+
+
+def judged(path: str, seconds: float, quiet: bool) -> tuple[int, str, float, Content]:
+    """The exit code of a file, what is said of it, how long it took, and what it holds."""
+    content: Content = {}
+    begun = time.monotonic()
+    try:
+        content = checked_format(read(path))
+        cost = expected_seconds(content)
+        if not quiet:
+            print(f"{path}: {content['kind']}; the check will take about {max(cost, 0.1):.1f} s", flush=True)
+        if cost > seconds:
+            raise TooLong(f"about {cost:.0f} s are needed; allow them with --seconds")
+        begun = time.monotonic()
+        holds, words = check(content)
+        code = 0 if holds else 1
+    except NoProof as problem:
+        words, code = str(problem), 2
+    except TooLong as problem:
+        words, code = str(problem), 3
+    return code, words, time.monotonic() - begun, content
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Check files; the exit code is the worst of them."""
+    parser = argparse.ArgumentParser(description="Check proofs of Sievert with Python alone.")
+    parser.add_argument("proofs", nargs="+", metavar="PROOF", help="a proof saved as JSON")
+    parser.add_argument("--seconds", type=float, default=600, help="begin nothing longer (default 600)")
+    parser.add_argument("--json", action="store_true", help="one JSON object a proof")
+    told = parser.parse_args(arguments)
+    Work.most = int(told.seconds * 1_000_000)
+    worst = 0
+    for path in told.proofs:
+        code, words, taken, content = judged(path, told.seconds, told.json)
+        worst = max(worst, code)
+        about = content.get("about")
+        if told.json:
+            said = {"file": path, "holds": code == 0, "statement": words, "seconds": taken, "about": about}
+            print(json.dumps(said, ensure_ascii=False))
+            continue
+        print(f"{('verified', 'NOT verified', 'no proof', 'not checked')[code]} in {taken:.2f} s: {words}")
+        if code == 0 and about:
+            print(f"about the question with digest {about}")
+    return worst
+
+
+if __name__ == "__main__":
+    sys.exit(main())

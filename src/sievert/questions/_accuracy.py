@@ -1,0 +1,67 @@
+"""From an accuracy to what it gives away: the ε, σ and ρ of noise that keeps it, and what they mean."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING
+
+from sievert.channels import GaussianLaw, GeometricLaw, Privacy
+from sievert.limits import explain
+from sievert.mechanisms import Accuracy, geometric_law, largest_scale, least_level, squared_sensitivity
+from sievert.questions.explain import ClaimReport, explain_file, report_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sievert.channels import NoiseLaw
+    from sievert.files import Scenario
+
+__all__ = ["accurate_report"]
+
+
+def accurate_report(
+    accuracy: Accuracy, cells: int = 1, scenario: Scenario | None = None, releases: int | None = None
+) -> ClaimReport:
+    """What noise of some accuracy gives away: of a file's table, or of a histogram of so many cells (1: of a
+    count), one of whose records is replaced."""
+    law: Callable[[Fraction], NoiseLaw]
+    if scenario is None:
+        # One record moves one cell of a count by a step, or two of a histogram.
+        step, squared = Fraction(1), Fraction(min(cells, 2))
+        law = partial(_on_step, min(cells, 2))
+    else:
+        found, policy = scenario.tabulated, scenario.policy
+        step, cells = found.statistic.step, len(found.statistic.cells)
+        absence = found.absence and policy.absent is None
+        squared = squared_sensitivity(policy, found.statistic, absence)
+        law = partial(geometric_law, found.statistic, found.sensitivity.steps, alpha=None)
+    eps = least_level(accuracy, cells, step, law)
+    sigma = largest_scale(accuracy, cells, step, GaussianLaw)
+    if scenario is None:
+        values = max(cells, 2)
+        told = report_of(explain(eps=float(eps), values=values, releases=1 if releases is None else releases))
+    else:
+        told = explain_file(scenario, releases, eps=float(eps))
+    words = accuracy.words()
+    answer = (
+        f"{words[0].upper()}{words[1:]} takes geometric noise of ε = {_up(eps)}, or Gaussian noise of σ ≤ "
+        f"{_down(sigma * step)} (ρ = {_up(squared / sigma**2 / 2)})."
+    )
+    return replace(told, title=f"What does it take to keep {words}?", answer=answer)
+
+
+def _on_step(moved: int, eps: Fraction) -> GeometricLaw:
+    return GeometricLaw(Privacy(float(eps / moved), None, exact_eps=eps / moved))
+
+
+def _up(value: Fraction) -> str:
+    """Nine digits, never below."""
+    return f"{float(Context(prec=9, rounding=ROUND_CEILING).divide(value.numerator, value.denominator)):.9g}"
+
+
+def _down(value: Fraction) -> str:
+    """Nine digits, never above."""
+    return f"{float(Context(prec=9, rounding=ROUND_FLOOR).divide(value.numerator, value.denominator)):.9g}"

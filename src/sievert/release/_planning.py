@@ -1,0 +1,228 @@
+"""A plan of releases: noise and number are fixed before the first, charged whole, and composed exactly."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, cast
+
+from sievert.channels import law_from_data
+from sievert.errors import FileError, LedgerError, SievertError
+from sievert.files import Described, Scenario, described, load_scenario
+from sievert.ledger import WAIT_SECONDS, WITHOUT_RELATION, Ledger, epsilon_of
+from sievert.limits import PlannedClaim, planned_claim
+from sievert.numerics import at_most, in_percent, non_negative, number, whole
+from sievert.questions import seen
+from sievert.release._acceptance import require_accepted
+from sievert.release._plan import Plan, make_plan
+from sievert.release._relations import cost, planned_pair, relation_of
+from sievert.results import Result
+
+__all__ = ["PlannedReleases", "plan", "promised_by"]
+
+# The δ at which the curve of a plan is read where the budget has none.
+DEFAULT_DELTA = Fraction(1, 10**6)
+MOST_SLOTS = 1_000_000
+
+
+@dataclass(frozen=True)
+class PlannedReleases(Result):
+    """Releases that were charged together, before the first of them.
+
+    Attributes
+    ----------
+    id : the plan's name in the ledger
+    count : how many releases it has paid for
+    each, total : what one costs, and all, in the ledger's currency
+    symbol : of the currency, ε or ρ
+    delta : the δ at which the plan is read
+    eps : the least ε of the plan alone at that δ, composed exactly (None: its mechanism has no such form)
+    exact : whether that ε is attained, or a little above it
+    added_eps, rho_eps : the same by adding up ε, and from the plan's ρ; None where there is none
+    guess, guess_is_bound : best guess about one record after all of the plan (None: not known)
+    remaining : what is left for each person
+    about : for which pairs of states of a person's records
+    """
+
+    title: str
+    id: str
+    count: int
+    each: Fraction
+    total: Fraction
+    symbol: str
+    delta: Fraction
+    eps: float | None
+    exact: bool
+    added_eps: Fraction | None
+    rho_eps: float | None
+    guess: float | None
+    guess_is_bound: bool
+    remaining: Fraction
+    about: str
+    head: str
+
+    def __str__(self) -> str:
+        return (
+            f"Planned {self.count} releases as {self.id}: {self.symbol} = {number(self.total)} is charged to "
+            f"each person, {number(self.each)} for each release, and {number(self.remaining)} is left. "
+            "Nothing was read or drawn."
+        )
+
+    def sentences(self) -> list[str]:
+        """What the plan promises alone."""
+        found = []
+        at = f"at δ = {number(self.delta)}"
+        others = [] if self.added_eps is None else [f"adding up gives ε = {number(self.added_eps)}"]
+        others += [] if self.rho_eps is None else [f"ρ gives {at_most(self.rho_eps, 8)}"]
+        if self.eps is not None:
+            least = "" if self.exact else "at most "
+            more = f" ({', '.join(others)})" if others else ""
+            found.append(f"All of its releases together keep {least}ε = {at_most(self.eps, 10)} {at}{more}.")
+        elif others:
+            found.append(f"All of its releases together: {', '.join(others)} {at}.")
+        if self.guess is not None:
+            most = "at most " if self.guess_is_bound else ""
+            found.append(
+                f"After all of them one record is guessed with probability {most}{in_percent(self.guess)}."
+            )
+        found.append(
+            "This holds for the plan alone; with other releases of the ledger only the sums hold. Slots that "
+            "are not used stay charged: choose their dates beforehand."
+        )
+        return found
+
+
+def plan(
+    scenario: Described | str | Path,
+    count: int,
+    *,
+    id: str | None = None,
+    wait: float = WAIT_SECONDS,
+    anchor: str | None = None,
+    despite_accept: bool = False,
+) -> PlannedReleases:
+    """Charge several releases of a file together, before the first; `run` then takes their slots.
+
+    Parameters
+    ----------
+    scenario : a scenario or the path of its TOML file
+    count : how many releases
+    id : name of the plan in the ledger
+    wait : seconds to wait for another release on the same ledger
+    anchor : a hash of the ledger noted after an earlier release; an older copy of the ledger is then refused
+    despite_accept : plan what breaks the file's [claim] or exceeds its [accept]
+
+    Returns
+    -------
+    PlannedReleases
+        What was charged, and what the plan promises, composed exactly.
+
+    Notes
+    -----
+    Cost: one convolution of the losses of all releases (0.4 s for a thousand). No data is read.
+
+    A slot takes any query with the same noise whose moves are no larger cell by cell. Because number and
+    noise do not depend on what is seen, the losses of the releases convolve; adding up is all that is valid
+    where they do.
+
+    Examples
+    --------
+    >>> import shutil, tempfile
+    >>> import sievert as sv
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     copied = shutil.copytree("examples", f"{folder}/examples")
+    ...     found = sv.release.plan(f"{copied}/census-count.toml", 4)
+    ...     print(found.total, sv.release.run(f"{copied}/census-count.toml").slot)
+    2 1
+    """
+    other = described(scenario)
+    if other is not None:
+        raise FileError(
+            f"{other.source}: plans are for tables and rows; a [{other.table}] release is charged alone"
+        )
+    listed = scenario if isinstance(scenario, Scenario) else load_scenario(cast("str | Path", scenario))
+    count = whole("plan", count, LedgerError, most=MOST_SLOTS)
+    made = make_plan(listed)
+    if made.stable_mark is not None:
+        raise FileError(
+            f"{listed.source}: remembered places (stable = true) are paid for once; leave out the plan"
+        )
+    if made.unaccounted:
+        raise FileError(f"{listed.source}: key release.ledger is missing; a plan is charged to a ledger")
+    if not despite_accept:
+        require_accepted(made)
+    waited = non_negative("wait", wait, LedgerError, infinite=True)
+    budget, key, relation = made.budget(), made.ledger_key(), relation_of(made)
+    with Ledger.hold(
+        made.ledger_folder, budget, relation=relation, key=key, wait=waited, anchor=anchor
+    ) as ledger:
+        once = cost(made, ledger.relation, ledger.budget.currency)
+        guess = _guess(made, count)
+        planned = ledger.plan(
+            count,
+            once.amount,
+            made.columns,
+            id=id,
+            unit=made.unit,
+            eps=once.eps,
+            pair=planned_pair(made, ledger.relation),
+            states=once.shown,
+            values=len(made.scenario.policy.values) if made.scenario.policy.hides_any_two else None,
+            guess=None if guess is None else {"after": guess[0], "exact": guess[1]},
+            mechanism=made.words,
+            file=made.digest,
+        )
+        return _result(made, ledger, planned.id, guess)
+
+
+def _guess(made: Plan, count: int) -> tuple[float, bool] | None:
+    """The mechanism's own guess about one record after so many releases, and whether it is exact."""
+    if made.places is not None or made.owned > 1:
+        return None
+    with suppress(SievertError):
+        found = seen(made.scenario).repeated(count)
+        return found.guess, found.exact
+    return None
+
+
+def promised_by(record: dict[str, Any]) -> PlannedClaim | None:
+    """The exact claim of a plan's record; None where its mechanism has no moves.
+
+    Where several moves are largest, one that is as large in every cell stands for all.
+    """
+    pair = record["pair"]
+    if "moves" not in pair:
+        return None
+    law = law_from_data(pair["noise"])
+    width = max((len(move) for move in pair["moves"]), default=0)
+    if len(pair["moves"]) > 1 and not law.is_log_concave:
+        return None
+    steps = [max((move[i] for move in pair["moves"] if i < len(move)), default=0) for i in range(width)]
+    return planned_claim([(law, step) for step in steps], record["n"])
+
+
+def _result(made: Plan, ledger: Ledger, id: str, guess: tuple[float, bool] | None) -> PlannedReleases:
+    found = next(planned for planned in ledger.plans if planned.id == id)
+    delta = ledger.budget.delta or DEFAULT_DELTA
+    claim = promised_by(found.record)
+    in_rho = ledger.budget.delta is not None
+    return PlannedReleases(
+        made.scenario.title,
+        id,
+        found.count,
+        found.each,
+        found.total,
+        ledger.budget.currency.symbol,
+        delta,
+        None if claim is None else claim.epsilon(float(delta)),
+        claim is not None and claim.exact and len(found.record["pair"]["moves"]) == 1,
+        None if found.eps is None else found.count * found.eps,
+        epsilon_of(found.total, delta) if in_rho else None,
+        None if guess is None else guess[0],
+        guess is not None and not guess[1],
+        ledger.remaining(made.columns)[None],
+        WITHOUT_RELATION if ledger.relation is None else ledger.relation.words,
+        ledger.head,
+    )

@@ -1,0 +1,121 @@
+"""A budget ledger in sentences and as a page: what was spent on what, what is left, what can be guessed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sievert.numerics import at_most, in_percent, number
+from sievert.release import ChargedPlan, ChargedRelease, LedgerAccount, LedgerGuess
+from sievert.report._page import Page, Table, page_html
+
+__all__ = ["lines", "page"]
+
+# Releases that are shown in sentences; a page and --json have more.
+SHOWN = 12
+MOST_ROWS = 500
+
+
+def lines(found: LedgerAccount) -> Iterator[tuple[str, list[str]]]:
+    """Headings and the sentences below them."""
+    yield "What it adds up", list(_adds_up(found))
+    if found.plans:
+        yield "Plans", [sentence for plan in found.plans for sentence in _plan(plan, found.symbol)]
+    if found.releases:
+        shown = [_release(item, found.symbol) for item in found.releases[-SHOWN:]]
+        more = len(found.releases) - len(shown)
+        yield "Spent on", [*([f"{more} earlier releases (--json lists them)."] if more else []), *shown]
+    yield "What an attacker can guess", list(_guesses(found))
+    if found.fits and not found.closed:
+        yield "What still fits", [f"{fit.more} more of: {_what(fit.what)}." for fit in found.fits]
+    yield "Files", [f"The last hash is {found.head[:16]}…: note it elsewhere to notice an older copy."]
+
+
+def _adds_up(found: LedgerAccount) -> Iterator[str]:
+    yield f"What is learned about {found.about}; a second ledger for the same people adds to it."
+    if found.delta is not None and found.limit_eps is not None:
+        limit = f"ε = {at_most(found.limit_eps, 8)} at δ = {number(found.delta)}"
+        yield (
+            f"Promised is the limit, {limit}: one may go on by looking at what was released, so what ρ is "
+            "spent promises nothing by itself."
+        )
+    if found.spent_eps is not None:
+        yield f"Σε so far is {number(found.spent_eps)}, which holds however one went on."
+    for name, limit, spent in found.through:
+        yield f"Through the column {name}: {number(spent)} of {number(limit)}."
+
+
+def _plan(plan: ChargedPlan, symbol: str) -> Iterator[str]:
+    yield (
+        f"{plan.id}: {plan.used} of {plan.count} slots used, {symbol} = {number(plan.total)} charged whole; "
+        f"{_what(plan.what)}."
+    )
+    if plan.eps is not None:
+        yield (
+            f"Alone, all its releases keep ε = {at_most(plan.eps, 10)} at δ = {number(plan.delta)}, composed "
+            "exactly."
+        )
+
+
+def _release(item: ChargedRelease, symbol: str) -> str:
+    cost = f"{symbol} = {number(item.cost)}"
+    if item.plan is not None:
+        cost = f"slot {item.slot} of {item.plan}"
+    between = f", most between {item.pair[0]} and {item.pair[1]}" if len(item.pair) == 2 else ""
+    state = "" if item.published else "; charged, not published"
+    return f"{item.id}: {cost}{between}; {_what(item.what)}{state}."
+
+
+def _what(words: str) -> str:
+    return words or "carried over"
+
+
+def _guesses(found: LedgerAccount) -> Iterator[str]:
+    if not found.guesses:
+        yield (
+            "Nothing beyond chance yet." if not found.spent else "No single number is known for these pairs."
+        )
+    for guess in found.guesses:
+        among = "Between two states" if guess.values == 2 else f"Among {guess.values} equally likely values"
+        yield f"{among}: right with probability at most {in_percent(guess.guess)}, by {guess.bound}."
+
+
+def page(found: LedgerAccount, command: str = "") -> str:
+    """The whole page, working offline."""
+    symbol = found.symbol
+    rows = [
+        (item.id, number(item.cost), "" if item.plan is None else f"{item.plan}, {item.slot}", item.what)
+        for item in found.releases[-MOST_ROWS:]
+    ]
+    tables = [Table("Releases", ("release", symbol, "plan and slot", "mechanism"), rows)] if rows else []
+    bounds = [row for guess in found.guesses for row in _bounds(guess)]
+    if bounds:
+        caption = "Every bound holds; the least is the answer. All values are equally likely before."
+        tables.append(Table("What an attacker can guess", ("among", "by", "at most"), bounds, caption))
+    return page_html(
+        Page(
+            title=found.title,
+            made_by="Budget ledger",
+            headline=str(found),
+            sections=list(lines(found)),
+            good=not found.closed,
+            command=command or f"sievert ledger {found.title} --report page.html",
+            summary=Table("At a glance", (), list(_glance(found))),
+            tables=tables,
+        )
+    )
+
+
+def _bounds(guess: LedgerGuess) -> Iterator[tuple[str, str, str]]:
+    for name, value in ((guess.bound, guess.guess), *guess.others):
+        yield f"{guess.values}", name, in_percent(value)
+
+
+def _glance(found: LedgerAccount) -> Iterator[tuple[str, str]]:
+    yield "limit", f"{found.symbol} = {number(found.limit)}"
+    if found.limit_eps is not None and found.delta is not None:
+        yield f"which is, at δ = {number(found.delta)}", f"ε = {at_most(found.limit_eps, 6)}"
+    yield "spent", f"{found.symbol} = {number(found.spent)}"
+    yield "left", f"{found.symbol} = {number(found.remaining)}"
+    yield "releases", f"{len(found.releases)}"
+    for guess in found.guesses:
+        yield f"best guess among {guess.values}", f"at most {in_percent(guess.guess)}"

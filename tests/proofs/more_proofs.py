@@ -1,0 +1,441 @@
+"""Honest proofs for branches of the rules that those of test_every_check do not reach, each at its edge."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+FORMAT = "sievert proof 1"
+Content = dict[str, Any]
+UNIT = 2**53
+PATH = {"size": 3, "edges": [[0, 1], [1, 2]]}
+CIRCLE = {"size": 4, "edges": [[0, 1], [1, 2], [2, 3], [3, 0]]}
+STRAIGHT = {
+    "size": 3,
+    "edges": [[0, 1], [0, 2], [1, 2]],
+    "lengths": [1.0, 2.0, 1.0],
+    "metric": True,
+    "coordinates": [[0.0, 0.0], [1.0, 0.0], [2.0, 0.0]],
+}
+TRUE, EVEN = [["1", "0"], ["0", "1"]], [["1/2", "1/2"], ["1/2", "1/2"]]
+TOLD = [["2/3", "1/3"], ["1/3", "2/3"]]
+GUESS = {"type": "channel", "denominator": 10, "rows": [[4, 3, 3], [3, 4, 3], [3, 3, 4]]}
+
+
+def proof(kind: str, **data: Any) -> Content:
+    return {"format": FORMAT, "kind": kind, **data}
+
+
+def worst(upper: Content, lower: Content | None, **data: Any) -> Content:
+    return proof("worst leakage", **{"space": PATH, "eps": "1", "upper": upper, "lower": lower, **data})
+
+
+def limits() -> dict[str, Content]:
+    dual = {"type": "dual", "y": [1.0, 0.75, 1.0], "forward": [[0, 0, 0.25]], "backward": [[1, 2, 0.125]]}
+    one = {
+        "points": [[0, 1], [2, 3]],
+        "type": "tree",
+        "mu": [0.0, 0.5],
+        "denominator": 10,
+        "there": [3],
+        "back": [4],
+    }
+    pair = [{"vertices": [k, k + 1], "edges": [k]} for k in (0, 1)]
+    rows = {"denominator": 10, "rows": [[7, 3], [3, 7]]}
+    return {
+        "weighted channel": worst(
+            {"type": "packing", "y": [0.5, 0.25, 0.25]}, GUESS, weights=[0.5, 0.3, 0.2]
+        ),
+        "gain": worst(dual, GUESS, gain=[[1.0, 0.5, 0.0], [0.5, 1.0, 0.5], [0.0, 0.5, 1.0]]),
+        "weight of one point": worst(
+            {"type": "packing", "y": [1.0, 0.0, 0.0]}, None, weights=[1.0, 0.0, 0.0]
+        ),
+        "records": worst({"type": "cover", "centres": [0, 2], "radius": 1.0}, GUESS, copies=3),
+        "cover of a metric": worst(
+            {"type": "cover", "centres": [0, 2], "radius": 1.25},
+            {"type": "kernel", "z": [1.0, 0.5, 1.0], "t": 0.2},
+            space=STRAIGHT,
+        ),
+        "lengths": worst(
+            {"type": "packing", "y": [1.0, 0.5, 0.25, 1.0]},
+            {"type": "kernel", "z": [1.0, 0.5, 1.0, 0.0], "t": 0.6},
+            space={**CIRCLE, "lengths": [0.5, 1.25, 2.0, 0.75]},
+        ),
+        "levels with gaps": worst(
+            {"type": "points"}, {"type": "levels", "source": 1}, space={**PATH, "lengths": [2.0, 5.0]}
+        ),
+        "tree of lengths": worst(
+            {"type": "tree", "mu": [0.0, 0.25, 0.0]},
+            {"type": "tree", "denominator": 100, "there": [27, 13], "back": [27, 13]},
+            space={**PATH, "lengths": [1.0, 2.0]},
+        ),
+        "parts of a kind": worst(
+            {"type": "parts", "parts": [one]},
+            {"type": "parts", "parts": [one]},
+            space={"size": 4, "edges": [[0, 1], [2, 3]]},
+        ),
+        "block bounds": worst(
+            {
+                "type": "block bounds",
+                "blocks": [{**block, "upper": {"type": "tree", "mu": [0.0, 0.0]}} for block in pair],
+            },
+            {"type": "blocks", "blocks": [{**block, **rows} for block in pair]},
+        ),
+        "blocks with multipliers": worst(
+            {
+                "type": "blocks",
+                "mu": [0.0, 0.5, 0.0],
+                "blocks": [
+                    {**block, "y": [1.0, 1.25], "forward": [[0, 0, 0.25]], "backward": []} for block in pair
+                ],
+            },
+            None,
+        ),
+        "group by a dual": proof(
+            "worst of groups",
+            space=PATH,
+            eps="1",
+            outputs=None,
+            symmetries=[],
+            cases=[
+                {
+                    "points": [0, 2],
+                    "upper": {
+                        "type": "dual",
+                        "y": [1.0, 0.5, 1.0],
+                        "forward": [[0, 0, 0.125]],
+                        "backward": [],
+                    },
+                }
+            ],
+            lower=None,
+        ),
+        "one way, further": proof(
+            "worst leakage, one way",
+            size=3,
+            arcs=[[0, 1], [1, 2], [0, 2]],
+            eps="1/2",
+            upper={"type": "packing", "y": [1.0, 0.5, 0.25]},
+            lower={"denominator": 10, "rows": [[5, 5], [4, 6], [4, 6]]},
+        ),
+        "one way by a dual": proof(
+            "worst leakage, one way",
+            size=2,
+            arcs=[[0, 1]],
+            eps="1/2",
+            upper={"type": "dual", "y": [1.0, 1.0], "forward": [[0, 0, 0.25]], "backward": []},
+            lower={"denominator": 2, "rows": [[1, 1], [1, 1]]},
+        ),
+        "approximate with δ": proof(
+            "approximate worst guess",
+            space=PATH,
+            eps="1",
+            delta="1/10",
+            objective=[[1.0, 0.0], [0.0, 1.0], [0.0, 0.5]],
+            dual={"y": [1.0, 1.0, 0.5], "forward": [[0, 0, 0.25], [0, 1, 0.125]], "backward": [[1, 0, 0.25]]},
+            channel={"denominator": 100, "rows": [[75, 25], [25, 75], [25, 75]]},
+            lower="18/10",
+            upper="4",
+        ),
+    }
+
+
+def promises() -> dict[str, Content]:
+    return {
+        "guess with δ": proof(
+            "guess under a claim",
+            eps="1",
+            delta="1/10",
+            values=3,
+            prior=["1/2", "3/10", "1/5"],
+            cover=["45/100", "14/100", "2/100"],
+            used=2,
+            lower="6/10",
+            upper="65/100",
+        ),
+        "repeated with δ": proof(
+            "repeated guess between two values",
+            eps="1/3",
+            delta="1/50",
+            releases=7,
+            prior=["2/5", "3/5"],
+            lower="1/2",
+            upper="9/10",
+        ),
+        "codes of many values": proof(
+            "codes",
+            bits=3,
+            distance="1/3",
+            eps="3/2",
+            values=5,
+            releases=2,
+            xi="1",
+            delta="1/2",
+            guess="9/10",
+        ),
+    }
+
+
+def family(first: str, second: str, size: int, a: str, least: Fraction) -> dict[str, Content]:
+    """A pair of families at the least parameter, and just below it."""
+    return {
+        f"{first} to {second}, {size}, {holds}": proof(
+            "refinement of families",
+            first=first,
+            second=second,
+            size=size,
+            first_parameter=a,
+            second_parameter=str(least if holds else least - Fraction(1, 10**9)),
+            holds=holds,
+        )
+        for holds in (True, False)
+    }
+
+
+def orders() -> dict[str, Content]:
+    geometric, response, exponential = "truncated geometric", "randomised response", "exponential"
+    half = Fraction(1, 2)
+    sums = [sum((half ** abs(i - y) for y in range(4)), Fraction(0)) for i in range(4)]
+    end = half * sums[1] / sums[0]
+    inner = half * sums[2] / ((1 + half**2) * sums[1] - half * sums[0])
+    outer = half * sums[0] / ((1 + half**2) * sums[1] - half * sums[2])
+    found = {
+        **family(geometric, response, 4, "1/2", half / (1 - half + half**2)),
+        **family(response, response, 4, "1/2", half),
+        **family(geometric, geometric, 2, "1/2", half),
+        **family(exponential, geometric, 4, "1/2", end),
+        **family(exponential, response, 4, "1/2", max(end, inner, outer)),
+    }
+    chance = {
+        "less_safe": [["3/4", "1/4"], ["1/2", "1/2"], ["1/4", "3/4"]],
+        "safer": [["3/5", "2/5"], ["1/2", "1/2"], ["2/5", "3/5"]],
+    }
+    metric = [["0", "1", "2"], ["1", "0", "inf"], ["2", "inf", "0"]]
+    return {
+        **found,
+        "geometric of response": proof(
+            "refinement of families",
+            first=response,
+            second=geometric,
+            size=3,
+            first_parameter="1/4",
+            second_parameter="3/4",
+            holds=True,
+        ),
+        "metric of lengths": proof(
+            "privacy order for one metric", **chance, metric=metric, holds=True, exact=True
+        ),
+        "metric the other way": proof(
+            "privacy order for one metric",
+            less_safe=chance["safer"],
+            safer=chance["less_safe"],
+            metric=metric,
+            holds=False,
+            exact=True,
+        ),
+        "equal slopes": proof(
+            "privacy order for one metric",
+            less_safe=[["2/3", "1/3"], ["1/3", "2/3"]],
+            safer=[["2/3", "1/3"], ["1/3", "2/3"]],
+            metric=[["0", "3/2"], ["3/2", "0"]],
+            holds=True,
+            exact=True,
+        ),
+        "order of floats": proof(
+            "privacy order holds",
+            less_safe=[["0.75", "0.2500000001"], ["0.25", "0.75"]],
+            safer=EVEN,
+            exact=False,
+        ),
+        "witness of floats": proof(
+            "privacy order",
+            less_safe=[["0.5", "0.5000000001"], ["0.5", "0.5"]],
+            safer=TOLD,
+            pair=[0, 1],
+            output=0,
+            exact=False,
+        ),
+        "rounded refinement": proof(
+            "refinement",
+            less_safe=TRUE,
+            safer=[["0.5000000001", "0.4999999999"], ["0.5", "0.5"]],
+            post=EVEN,
+            tolerance="1e-9",
+        ),
+        "rounded mixture": proof(
+            "max refinement",
+            less_safe=TRUE,
+            safer=[["0.5000000001", "0.4999999999"], ["0.5", "0.5"]],
+            mixing=EVEN,
+            tolerance="1e-9",
+        ),
+        "mixture of a rare output": proof(
+            "max refinement",
+            less_safe=TRUE,
+            safer=[["1/2", "1/2", "0"], ["1/4", "3/4", "0"]],
+            mixing=[["1/2", "1", "0"], ["1/4", "3/2", "0"]],
+            tolerance="0",
+        ),
+        "adversary at one output": proof(
+            "objecting adversary",
+            less_safe=EVEN,
+            safer=[["1/2", "1/2", "0"], ["1/4", "1/2", "1/4"]],
+            gain=TRUE,
+            prior=["1/3", "2/3"],
+            case="max",
+            exact=True,
+            before="2/3",
+            after="1",
+        ),
+        "class of two": proof(
+            "class of adversaries",
+            less_safe=TOLD,
+            safer=EVEN,
+            generators=[["2", "-1"], ["0", "1"], ["0", "0"]],
+            prior=["1/3", "2/3"],
+            post=EVEN,
+            tolerance="0",
+        ),
+        "larger block": proof("block sizes", less_safe=[[3, 1], [1, 1]], safer=[[2, 2]]),
+        "smaller block": proof("block sizes", less_safe=[[2, 2]], safer=[[1, 1], [3, 1]]),
+        "noise of a smaller ε": proof(
+            "order of noise", first={"eps": "2"}, second={"alpha": "1/4"}, holds=True, weight=None
+        ),
+        "noise that is 1": proof("noise", eps="0", step_eps=None, step_alpha="1", moves=[[3, "1"]]),
+        "noise of two moves": proof(
+            "noise", eps="3/2", step_eps="1/2", step_alpha=None, moves=[[3, "1"], [4, "2"]]
+        ),
+    }
+
+
+def designs() -> dict[str, Content]:
+    two = {"space": {"size": 2, "edges": [[0, 1]]}, "alpha": "1/2", "loss": [["0", "1"], ["1", "0"]]}
+    third = UNIT // 3 + 1
+    third_more = UNIT - third
+    near = {"form": "uniform", "size": 2, "pairs": [], "lengths": ["1"], "eps": None, "alpha": "1/2"}
+    frontier = {
+        "prior": ["1/2", "1/2"],
+        "gain": TRUE,
+        "joints": [[["1/2", "0"], ["0", "1/2"]]],
+        "wants": [None],
+        "limits": ["7/12"],
+        "mechanism": [["7/12", "5/12"], ["5/12", "7/12"]],
+        "prices": ["0", "0"],
+        "weights": [[["1", "0"], ["0", "1"]]],
+        "multipliers": [],
+        "given": ["7/12"],
+        "lower": "7/12",
+        "upper": "7/12",
+        "tails": "0",
+        "robust": False,
+    }
+    alone = [["1/3", "1/3", "1/3"]] * 3
+    corners = [["1", "0", "0"], ["0", "1", "0"], ["0", "0", "1"]]
+    return {
+        "design by multipliers": proof(
+            "optimal design",
+            space=two["space"],
+            alpha="1/2",
+            prior=["1/2", "1/2"],
+            loss=two["loss"],
+            counts=[[third_more, third], [third, third_more]],
+            multipliers=[[0, 1, 0.3333333333], [1, 0, 0.3333333333]],
+            uniform=[],
+            lower=0.33333,
+            upper=0.33334,
+        ),
+        "design by prices": proof(
+            "optimal design",
+            space={"size": 3, "edges": [[0, 1], [0, 2], [1, 2]], "lengths": [1.0, 1.0, 0.0]},
+            alpha="1/2",
+            prior=["1/2", "1/4", "1/4"],
+            loss=[["0", "1", "1"], ["1", "0", "0"]],
+            counts=[[third_more, third], [third, third_more], [third, third_more]],
+            multipliers=[],
+            uniform=[{"points": [0, 1, 2], "group": [0, 1, 1], "price": [0.1666, 0.0833, 0.0833]}],
+            lower=0.333,
+            upper=0.33334,
+        ),
+        "design with a reward": proof(
+            "optimal design",
+            space=two["space"],
+            eps="1",
+            prior=[0.5, 0.5],
+            loss=[[-1.0, 1.0], [1.0, -0.5]],
+            counts=[[UNIT, 0], [UNIT, 0]],
+            multipliers=[],
+            uniform=[],
+            lower=-0.7500001,
+            upper=0.1,
+        ),
+        "exact by multipliers": proof(
+            "exact optimal design",
+            space=two["space"],
+            alpha="1/2",
+            prior=["1/2", "1/2"],
+            loss=two["loss"],
+            channel=TOLD,
+            multipliers=[[0, 1, "1/3"], [1, 0, "1/3"]],
+        ),
+        "least loss": proof(
+            "leakage design",
+            family="least loss",
+            prior=[0.5, 0.5],
+            loss=[[0.0, 1.0], [1.0, 0.0]],
+            gain=[[1.0, 0.0], [0.0, 1.0]],
+            budget=0.75,
+            counts=[[3 * UNIT // 4, UNIT // 4], [UNIT // 4, 3 * UNIT // 4]],
+            strategy=[[1.0, 0.0], [0.0, 1.0]],
+            price=1.0,
+            lower=0.2499,
+            upper=0.2501,
+        ),
+        "least leakage of an adversary who may lose": proof(
+            "leakage design",
+            family="least leakage",
+            prior=[0.5, 0.5],
+            loss=[[0.0, 1.0], [1.0, 0.0]],
+            gain=[[0.0, -1.0], [-1.0, 0.0]],
+            budget=0.25,
+            counts=[[3 * UNIT // 4, UNIT // 4], [UNIT // 4, 3 * UNIT // 4]],
+            strategy=[[1.0, 0.0], [0.0, 1.0]],
+            price=1.0,
+            lower=-0.2501,
+            upper=-0.2499,
+        ),
+        "universal on a circle": proof(
+            "universal optimality",
+            space=CIRCLE,
+            alpha="1/2",
+            channel=[["1"]] * 4,
+            loss=[["1", "2", "3", "4"]],
+            priors=[["1", "0", "0", "0"], ["0", "1", "0", "0"], ["0", "0", "1", "0"], ["0", "0", "0", "1"]],
+            prices=[["1", "0", "0", "0"], ["0", "2", "0", "0"], ["0", "0", "3", "0"], ["0", "0", "0", "4"]],
+            gap="0",
+        ),
+        "universal where all are alike": proof(
+            "universal optimality",
+            space={"size": 3, "edges": [[0, 1], [1, 2], [0, 2]]},
+            alpha="1/2",
+            channel=alone,
+            loss=[["1", "2", "3"]],
+            priors=corners,
+            prices=[["1", "0", "0"], ["0", "2", "0"], ["0", "0", "3"]],
+            gap="0",
+        ),
+        "frontier of all alike": proof("inference frontier", space=near, **frontier),
+        "frontier for a want": proof("inference frontier", space=near, **{**frontier, "wants": [TRUE]}),
+        "frontier of others": proof(
+            "inference frontier",
+            space=near,
+            **{**frontier, "tails": "1/100", "upper": "61/100", "robust": True},
+        ),
+        "frontier by ε": proof(
+            "inference frontier",
+            space={**near, "form": "forest", "pairs": [[0, 1]], "alpha": None, "eps": "1"},
+            **frontier,
+        ),
+    }
+
+
+MORE: dict[str, Content] = {**limits(), **promises(), **orders(), **designs()}

@@ -1,0 +1,125 @@
+"""What two checkers say of a proof, and whether they differ."""
+
+from __future__ import annotations
+
+import copy
+import importlib.util
+import json
+from fractions import Fraction
+from types import ModuleType
+from typing import Any
+
+from sievert.errors import FileError
+from sievert.proofs import Proof, Verification, checker_path, proof_from_dict
+
+VERIFY = Proof.verify
+
+
+def load_checker() -> ModuleType:
+    """`verify.py` as a module."""
+    spec = importlib.util.spec_from_file_location("sievert_alone_verify", checker_path())
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+CHECKER = load_checker()
+
+
+def first_opinion(content: Any) -> Verification:
+    """What Sievert says of a file's content."""
+    try:
+        return VERIFY(proof_from_dict(content))
+    except FileError as problem:
+        return Verification(False, str(problem))
+
+
+def second_opinion(content: Any) -> Verification:
+    """What `verify.py` says of it."""
+    try:
+        return Verification(*CHECKER.check(content))
+    except CHECKER.NoProof as problem:
+        return Verification(False, str(problem))
+
+
+def disagreement(content: Any) -> str | None:
+    """What the two checkers say where they differ, else None.
+
+    Sievert computes with doubles and may refuse what holds by less than their rounding, or overflows them
+    (docs/proofs.md); never may it accept what the other refuses.
+    """
+    first, second = first_opinion(content), second_opinion(content)
+    if first.holds == second.holds or (second.holds and ("overflow" in str(first) or _borderline(content))):
+        return None
+    return f"Sievert: {first}\nverify.py: {second}\n{json.dumps(content)[:2000]}"
+
+
+def _borderline(content: Any) -> bool:
+    """Whether claims that are weaker by a billionth are accepted."""
+    small = Fraction(1, 10**9)
+    for signs in ({"lower": -1, "upper": 1}, {"eps": 1}):
+        weaker = copy.deepcopy(content)
+        for name, sign in signs.items():
+            if name in weaker:
+                value = CHECKER.exact(weaker[name]) + sign * small
+                weaker[name] = float(value) if isinstance(weaker[name], float) else str(value)
+        if first_opinion(weaker).holds:
+            return True
+    return False
+
+
+def probes(checker: ModuleType) -> dict[str, str]:
+    """What the parts of `verify.py` make of some numbers and texts, to the last digit."""
+    found = {}
+    for x in ("1/3", "-7/5", "700", "-100001", "1/1000000000000", "12345/678", "0"):
+        for bits in (64, 320):
+            found[f"e^({x}) to {bits} bits"] = str(
+                [hex(v.numerator) for v in checker.exp_ends(Fraction(x), bits)]
+            )
+    for x in ("1/3", "7/5", "10000000001/10000000000", "1000000000", "1", "1/1024"):
+        for bits in (64, 300):
+            found[f"ln {x} to {bits} bits"] = str(
+                [hex(v.numerator) for v in checker.log_ends(Fraction(x), bits)]
+            )
+    for value in (
+        0,
+        -1,
+        3,
+        True,
+        "3",
+        "-3",
+        "3.0",
+        "x",
+        2**63,
+        2**63 - 1,
+        1.5,
+        None,
+        [1],
+        "9" * 4300,
+        "1/3",
+        "-.5e-3000",
+    ):
+        for read in ("exact", "whole", "double", "position", "flag", "items", "table"):
+            found[f"{read} {str(value)[:20]} {type(value).__name__}"] = _outcome(
+                getattr(checker, read), value
+            )
+    for text in (
+        "[" * 49 + "]" * 49,
+        "[" * 50 + "]" * 50,
+        "[1e308]",
+        "[1e309]",
+        "9" * 4300,
+        "9" * 4301,
+        '{"a":1,"a":1}',
+        "[",
+    ):
+        found[f"text {text[:12]} {len(text)}"] = _outcome(checker.parse, text)
+    return found
+
+
+def _outcome(read: Any, value: Any) -> str:
+    try:
+        return repr(read(value))[:60]
+    except Exception as problem:
+        return type(problem).__name__

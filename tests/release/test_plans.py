@@ -1,0 +1,411 @@
+"""A year of releases: plans and their slots, ledgers in ρ, and the page of a ledger."""
+
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sievert as sv
+from sievert.cli import main
+from sievert.errors import BudgetError, FileError, LedgerError, OutputError
+from sievert.ledger import RHO, Budget, Ledger
+from sievert.ledger._chain import Chain
+from sievert.release import _protocol as protocol
+from sievert.release import make_plan
+from sievert.release._relations import cost, relation_of
+
+MONTHS = "abcdefghijkl"
+FILE = """version = 1
+[policy]
+values = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"]
+records = 12
+%s
+[query]
+kind = "%s"%s
+[mechanism]
+kind = "%s"
+%s
+[data]
+input = "data.csv"
+column = "month"
+[release]
+ledger = "budget.toml"
+output = "out.csv"
+"""
+
+
+def text(
+    query: str = "histogram",
+    kind: str = "geometric",
+    level: str = "eps = 0.5",
+    policy: str = "",
+    more: str = "",
+) -> str:
+    return FILE % (policy, query, more, kind, level)
+
+
+def office(folder: Path, budget: str = "person = 30.0", **described: str) -> Path:
+    (folder / "data.csv").write_text("month\n" + "\n".join(MONTHS) + "\n")
+    (folder / "budget.toml").write_text(budget + "\n")
+    (folder / "file.toml").write_text(text(**described))
+    return folder / "file.toml"
+
+
+def weekly(folder: Path, **described: str) -> Path:
+    """Another file of the same ledger."""
+    path = folder / f"{len(list(folder.glob('*.toml')))}.toml"
+    path.write_text(text(**described))
+    return path
+
+
+@pytest.fixture(autouse=True)
+def instant_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.fsync", lambda descriptor: None)
+
+
+def test_a_year_is_planned_charged_whole_and_composed_exactly(tmp_path: Path) -> None:
+    """Budgets and statistics, 1.4 and 1.5: 52 weeks of a table of 12 cells at ε = 0.5."""
+    file = office(tmp_path)
+    planned = sv.release.plan(file, 52)
+    assert (planned.count, planned.each, planned.total) == (52, Fraction(1, 2), 26)
+    assert planned.eps == pytest.approx(14.322647414, abs=5e-10) and planned.exact
+    assert (planned.added_eps, planned.remaining) == (26, 4)
+    assert planned.guess == pytest.approx(0.575237886, abs=5e-10) and not planned.guess_is_bound
+    preview = sv.release.preview(file)
+    assert preview.possible and (preview.eps, preview.plan) == (0, planned.id)
+    assert "has paid" in str(preview)
+    for week in (1, 2):
+        done = sv.release.run(file, output=tmp_path / f"{week}.csv")
+        assert (done.eps, done.slot, done.plan, done.remaining) == (0, week, planned.id, 4)
+    found = sv.release.account(tmp_path / "budget.toml")
+    assert (found.spent, found.remaining, found.spent_eps) == (26, 4, 26)
+    assert [(plan.count, plan.used) for plan in found.plans] == [(52, 2)]
+    assert found.plans[0].eps == planned.eps
+    assert [fit.more for fit in found.fits] == [8]
+    two, twelve = found.guesses
+    assert (twelve.values, twelve.bound) == (12, "the plan's own table")
+    assert twelve.guess == pytest.approx(0.575237886, abs=5e-10)
+    others = dict(twelve.others)
+    assert others["ρ of the plan"] == pytest.approx(0.828852598, abs=5e-9)
+    assert others["Σε of all that was charged"] == pytest.approx(1.0, abs=1e-4)
+    kov = "any releases of the plan's ε (Kairouz, Oh and Viswanath)"
+    assert others[kov] == pytest.approx(0.891763, abs=5e-7)
+    assert two.bound == "the plan's noise, composed exactly"
+
+
+def test_a_release_beside_the_plan_leaves_only_sums(tmp_path: Path) -> None:
+    file = office(tmp_path)
+    sv.release.plan(file, 4)
+    other = weekly(tmp_path, query="count", more='\nwhere = ["a"]', level="eps = 1.0")
+    done = sv.release.run(other)
+    assert done.plan is None and done.eps == 1, "other noise is charged alone"
+    found = sv.release.account(tmp_path / "budget.toml")
+    assert found.spent == 3
+    assert {guess.bound for guess in found.guesses} == {"Σε of all that was charged"}
+    assert found.plans[0].eps is not None, "the curve of the plan alone"
+
+
+def test_a_slot_takes_no_larger_move(tmp_path: Path) -> None:
+    """The same noise, and moves sorted by size no larger cell by cell; equal L1 is not enough."""
+    values = 'values = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"]'
+    numbers = "values = { range = [0, 2] }"
+    planned = sv.release.plan(office(tmp_path), 3).id
+    count = make_plan(sv.load(weekly(tmp_path, query="count", more='\nwhere = ["a"]', level="eps = 0.25")))
+    ledger = Ledger.look(tmp_path / "budget.ledger")
+    from sievert.release._relations import slot_for
+
+    assert slot_for(count, ledger) == planned, "one cell by one step at the same ε′"
+    path = weekly(tmp_path, query="sum", level="eps = 0.5")
+    path.write_text(path.read_text().replace(values, numbers))
+    total = make_plan(sv.load(path))
+    assert total.noise is not None and str(total.noise.law) == str(count.noise and count.noise.law)
+    assert slot_for(total, ledger) is None, "one cell by two steps is more than two by one"
+    looser = make_plan(sv.load(weekly(tmp_path, level="eps = 0.4")))
+    assert slot_for(looser, ledger) is None, "other noise"
+
+
+def test_slots_run_out_and_failed_draws_use_theirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = office(tmp_path, "person = 1.2")
+    planned = sv.release.plan(file, 2)
+    with monkeypatch.context() as patch:
+        patch.setattr(protocol, "file_hash", lambda path: (_ for _ in ()).throw(OSError(5, "no disk")))
+        with pytest.raises(OutputError, match=f"charged \\(slot 1 of the plan {planned.id}\\)"):
+            sv.release.run(file)
+    done = sv.release.run(file)
+    assert done.resumed and done.slot == 1, "the interrupted run is finished in its own slot"
+    assert sv.release.run(file, output=tmp_path / "2.csv").slot == 2
+    with pytest.raises(BudgetError, match=r"asks for ε = 0\.5 for each person but 0\.2 is left"):
+        sv.release.run(file, output=tmp_path / "3.csv")
+    assert Ledger.look(tmp_path / "budget.ledger").plans[0].free == 0
+
+
+def test_a_slot_that_is_given_up_stays_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = office(tmp_path)
+    sv.release.plan(file, 2)
+    with monkeypatch.context() as patch:
+        patch.setattr(protocol, "file_hash", lambda path: (_ for _ in ()).throw(OSError(5, "no disk")))
+        with pytest.raises(OutputError):
+            sv.release.run(file)
+    assert sv.release.run(file, fresh=True).slot == 2
+
+
+@pytest.mark.parametrize("count", [0, -1, 1.5, "52", None, True, 10**7])
+def test_a_plan_of_no_slots_is_refused(tmp_path: Path, count: Any) -> None:
+    file = office(tmp_path)
+    with pytest.raises(LedgerError, match=r"plan is .*whole number"):
+        sv.release.plan(file, count)
+    assert not (tmp_path / "budget.ledger").exists()
+
+
+def test_a_plan_beyond_the_budget_is_refused_whole(tmp_path: Path) -> None:
+    with pytest.raises(BudgetError, match=r"this plan of 61 releases asks for ε = 30\.5"):
+        sv.release.plan(office(tmp_path), 61)
+    assert Ledger.look(tmp_path / "budget.ledger").spent == 0
+
+
+def test_an_edited_slot_is_noticed(tmp_path: Path) -> None:
+    """A chain that is whole but uses a slot twice, or one that is none."""
+    file = office(tmp_path)
+    planned = sv.release.plan(file, 2)
+    sv.release.run(file)
+    for slot in (0, 2, -1, "0"):
+        path = tmp_path / "budget.ledger" / "ledger.jsonl"
+        before = path.read_bytes()
+        chain = Chain.read(path)
+        record = next(r for r in chain.records if r["kind"] == "reserve")
+        chain.append({**record, "id": "again", "slot": slot, "plan": planned.id})
+        with pytest.raises(LedgerError, match="each slot is used once"):
+            _ = Ledger.look(tmp_path / "budget.ledger").spent
+        path.write_bytes(before)
+
+
+def test_slots_are_taken_under_the_lock(tmp_path: Path) -> None:
+    with Ledger.hold(tmp_path / "b", Budget(Fraction(3))) as ledger:
+        planned = ledger.plan(1, Fraction(1), [], id="p", pair={"mark": "x"})
+        ledger.reserve(Fraction(1), [], [tmp_path / "1.csv"], plan=planned.id)
+        with pytest.raises(LedgerError, match="has 1 slots and all are used"):
+            ledger.reserve(Fraction(1), [], [tmp_path / "2.csv"], plan=planned.id)
+        with pytest.raises(LedgerError, match="none of this ledger's plans"):
+            ledger.reserve(Fraction(1), [], [tmp_path / "2.csv"], plan="q")
+        with pytest.raises(LedgerError, match="which this ledger has used"):
+            ledger.plan(1, Fraction(1), [], id="p")
+        assert ledger.spent == 1
+
+
+# ── ρ ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(("eps", "rho"), [(3, 0.185069840), (1, 0.024355970)])
+def test_a_budget_at_delta_is_stored_as_rho(tmp_path: Path, eps: int, rho: float) -> None:
+    """1.1: the largest ρ whose conversion is at most ε, rounded down."""
+    (tmp_path / "budget.toml").write_text(f"eps = {eps}\ndelta = 1e-6\n")
+    budget = Budget.read(tmp_path / "budget.toml")
+    assert budget.currency is RHO and float(budget.limit) == pytest.approx(rho, abs=1e-9)
+    from sievert.ledger import epsilon_of, largest_rho
+
+    assert epsilon_of(budget.limit, Fraction(1, 10**6)) <= eps
+    assert budget.limit == largest_rho(Fraction(eps), Fraction(1, 10**6))
+    for level, least in ((Fraction(1, 10), 2.141938928), (Fraction(1, 2), 5.221534445)):
+        assert epsilon_of(level, Fraction(1, 10**6)) == pytest.approx(least, abs=5e-9)
+
+
+def test_a_ledger_in_rho_charges_what_a_release_costs(tmp_path: Path) -> None:
+    """1.2: a table costs ε·tanh(ε/4), Gaussian noise Δ²/2σ²; the promise is that of the limit."""
+    file = office(tmp_path, "rho = 0.185\ndelta = 1e-6")
+    done = sv.release.run(file, output=tmp_path / "1.csv")
+    assert done.symbol == "ρ" and float(done.eps or 0) == pytest.approx(0.062176501, abs=1e-9)
+    gaussian = weekly(tmp_path, kind="gaussian", level="sigma = 4")
+    assert sv.release.run(gaussian, output=tmp_path / "2.csv").eps == Fraction(1, 16)
+    found = sv.release.account(tmp_path / "budget.toml")
+    assert (found.currency, found.spent_eps) == ("rho", None)
+    assert found.limit_eps == pytest.approx(2.9993, abs=1e-3)
+    assert {guess.bound for guess in found.guesses} == {"ρ of the limit"}
+    assert f"ε = {found.limit_eps:.6g} at δ = 1e-06" in str(found)
+    record = Ledger.look(tmp_path / "budget.ledger").entries[-1].record
+    assert record["eps"] is None and record["cost"] == "1/16" and record["pair"] == ["'a'", "'b'"]
+
+
+def test_sums_of_epsilon_hold_in_a_ledger_in_rho(tmp_path: Path) -> None:
+    """1.4: 12 weeks: Σε = 6 is less than the 6.5586 that ρ gives, and both are shown."""
+    file = office(tmp_path, "rho = 1\ndelta = 1e-6")
+    planned = sv.release.plan(file, 12)
+    assert float(planned.total) == pytest.approx(0.746118011, abs=1e-9)
+    assert planned.rho_eps == pytest.approx(6.5586, abs=5e-5)
+    assert planned.added_eps == 6
+    assert planned.eps == pytest.approx(5.467687544, abs=5e-10)
+    assert sv.release.account(tmp_path / "budget.toml").spent_eps == 6
+
+
+def test_from_there_or_not_to_any_two_values(tmp_path: Path) -> None:
+    """1.1: computed, not multiplied: a Gaussian table costs 2ρ, not the 4ρ of groups; a count stays."""
+    absent = 'adjacency = "add-remove"'
+    budget = 'rho = 9\ndelta = 1e-6\nrelation = "replace"'
+    table = make_plan(sv.load(office(tmp_path, budget, kind="gaussian", level="sigma = 2", policy=absent)))
+    assert cost(table, relation_of(table), RHO).amount == Fraction(1, 8)
+    assert sv.release.preview(tmp_path / "file.toml").eps == Fraction(1, 4)
+    counted = weekly(
+        tmp_path, kind="gaussian", query="count", level="sigma = 2", policy=absent, more='\nwhere = ["a"]'
+    )
+    assert sv.release.preview(counted).eps == Fraction(1, 8)
+    laplace = weekly(tmp_path, policy=absent)
+    (tmp_path / "budget.toml").write_text('person = 9\nrelation = "replace"')
+    assert sv.release.preview(laplace).eps == 1
+
+
+def test_several_records_of_a_person_move_alike(tmp_path: Path) -> None:
+    """Costs in ρ are convex in the steps: m records in one cell, m² in Gaussian noise."""
+    path = office(tmp_path, kind="gaussian", level="sigma = 2", policy="person_records = 3")
+    made = make_plan(sv.load(path))
+    assert cost(made, relation_of(made), RHO).amount == Fraction(9, 4)
+
+
+def test_rows_one_by_one_add(tmp_path: Path) -> None:
+    """k-ary response: 0.131643654 for 12 values at ε = 1 (not its divergence); r rows cost r times that."""
+    path = office(tmp_path, query="record", kind="randomised-response", level="eps = 1.0")
+    path.write_text(path.read_text().replace("records = 12\n", ""))
+    made = make_plan(sv.load(path))
+    assert float(cost(made, relation_of(made), RHO).amount) == pytest.approx(0.131643654, abs=1e-9)
+    assert cost(made, relation_of(made)).amount == 1
+
+
+@pytest.mark.parametrize(
+    ("budget", "message"),
+    [
+        ("person = 1\nrho = 1\ndelta = 1e-6", "keys person and rho are two budgets"),
+        ("eps = 1\nrho = 1\ndelta = 1e-6", "keys rho and eps are two budgets"),
+        ("person = 1\ndelta = 1e-6", "key delta goes with rho or eps"),
+        ("rho = 1", "key delta is missing"),
+        ("rho = 0\ndelta = 1e-6", "key rho is 0; it must be above 0"),
+        ("rho = -1\ndelta = 1e-6", "key rho is -1; it must be a number"),
+        ("rho = inf\ndelta = 1e-6", "key rho is inf; it must be a number"),
+        ("eps = 1\ndelta = 0", "key delta is 0; it must be above 0 and below 1"),
+        ("eps = 1\ndelta = 1", "key delta is 1; it must be above 0 and below 1"),
+        ("eps = 1e-9\ndelta = 1e-12", "no ρ of at least 1e-12"),
+        ("person = 1\nrhoo = 2", r"key rhoo is unknown \(did you mean 'rho'\?\)"),
+        ("person = 1\ncontinues = 3", "key continues is 3; name the budget file"),
+        ("delta = 1e-6", "key person is missing"),
+    ],
+)
+def test_budgets_that_are_none(tmp_path: Path, budget: str, message: str) -> None:
+    file = office(tmp_path, budget)
+    with pytest.raises((FileError, LedgerError), match=message):
+        sv.release.run(file)
+    assert not (tmp_path / "budget.ledger").exists()
+
+
+def test_what_does_not_go_with_a_ledger_is_refused_before_data_is_read(tmp_path: Path) -> None:
+    file = office(tmp_path, kind="gaussian", level="sigma = 2")
+    (tmp_path / "data.csv").unlink()
+    with pytest.raises(LedgerError, match="keeps no ε, and a ledger in ε cannot add it up"):
+        sv.release.run(file)
+    with pytest.raises(LedgerError, match="keeps no ε, and a ledger in ε cannot add it up"):
+        sv.release.plan(file, 3)
+    (tmp_path / "budget.toml").write_text("rho = 1\ndelta = 0.1")
+    with pytest.raises(LedgerError, match=r"delta is 0.1 and there may be 12 records; a δ of 1/records"):
+        sv.release.run(file)
+
+
+# ── one ledger continues another ────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_ledger_in_epsilon_is_continued_in_rho(tmp_path: Path) -> None:
+    """1.6: the old one is closed, and ε·tanh(ε/2) of each of its releases is charged first."""
+    file = office(tmp_path)
+    for week in (1, 2):
+        sv.release.run(file, output=tmp_path / f"{week}.csv")
+    (tmp_path / "next.toml").write_text('rho = 1\ndelta = 1e-6\ncontinues = "budget.toml"\n')
+    later = tmp_path / "later.toml"
+    later.write_text(text().replace('"budget.toml"', '"next.toml"').replace('"out.csv"', '"later.csv"'))
+    carried = 2 * 0.122459331  # ε·tanh(ε/2) at 1/2
+    before = sv.release.preview(later)
+    assert float(before.remaining or 0) == pytest.approx(1 - carried, abs=1e-8), "nothing is closed yet"
+    assert not Ledger.look(tmp_path / "budget.ledger").closed
+    sv.release.run(later)
+    found = sv.release.account(tmp_path / "next.toml")
+    assert float(found.spent) == pytest.approx(carried + 0.062176501, abs=1e-8)
+    assert found.spent_eps == Fraction(3, 2)
+    old = Ledger.look(tmp_path / "budget.ledger")
+    assert old.closed and old.remaining()[None] == 0 and old.eps_spent == 1
+    opening = Ledger.look(tmp_path / "next.ledger").chain.records[0]
+    assert opening["continues"] == old.head and opening["carries"] == 1
+    with pytest.raises(LedgerError, match="is closed, and another ledger continues it"):
+        sv.release.run(file)
+    assert "is closed" in str(sv.release.account(tmp_path / "budget.toml"))
+
+
+def test_an_interrupted_continuation_is_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Killed after the opening and before what is carried over is charged: the next use charges it."""
+    with Ledger.hold(tmp_path / "a.ledger", Budget(Fraction(3))) as ledger:
+        ledger.reserve(Fraction(1), ["x"], [tmp_path / "1.csv"])
+        ledger.plan(2, Fraction(1, 2), ["y"], pair={"mark": ""})
+    (tmp_path / "a.toml").write_text("person = 3")
+    (tmp_path / "b.toml").write_text('person = 5\ncontinues = "a.toml"')
+    budget = Budget.read(tmp_path / "b.toml")
+    append, calls = Chain.append, []
+
+    def killed(chain: Chain, body: Any) -> None:
+        calls.append(body["kind"])
+        if "carried" in body:
+            raise KeyboardInterrupt
+        append(chain, body)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Chain, "append", killed)
+        with Ledger.hold(tmp_path / "b.ledger", budget):
+            pass
+    assert Ledger.look(tmp_path / "b.ledger", budget).spent == 2, "a look counts what is missing"
+    with pytest.raises(LedgerError, match="has yet to charge what it continues"):
+        Ledger.look(tmp_path / "b.ledger")
+    with Ledger.hold(tmp_path / "b.ledger", budget) as ledger:
+        assert ledger.spent == 2 and ledger.spent_through() == {"x": 1, "y": 1}
+    assert Ledger.look(tmp_path / "b.ledger").spent == 2
+
+
+def test_what_cannot_be_carried_over(tmp_path: Path) -> None:
+    with Ledger.hold(tmp_path / "a.ledger", Budget(Fraction(1), {}, None, RHO, Fraction(1, 10**6))) as ledger:
+        ledger.reserve(Fraction(1, 2), [], [tmp_path / "1.csv"], eps=None)
+    (tmp_path / "a.toml").write_text("rho = 1\ndelta = 1e-6")
+    for written, message in (
+        ('person = 5\ncontinues = "a.toml"', "no ρ is a pure ε"),
+        ('rho = 5\ndelta = 1e-6\nrelation = "add-remove"\ncontinues = "a.toml"', "is not known for those"),
+        ('rho = 5\ndelta = 1e-6\ncontinues = "c.toml"', "no ledger is there, so nothing can be continued"),
+    ):
+        (tmp_path / "b.toml").write_text(written)
+        with (
+            pytest.raises(LedgerError, match=message),
+            Ledger.hold(tmp_path / "b.ledger", Budget.read(tmp_path / "b.toml")),
+        ):
+            pass
+    assert not Ledger.look(tmp_path / "a.ledger").closed
+
+
+# ── on the command line ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def run(*arguments: object) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main([str(argument) for argument in arguments])
+    return int(ended.value.code or 0)
+
+
+def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = office(tmp_path, "person = 2")
+    assert run("release", file, "--plan", "3", "--id", "spring") == 0
+    assert "Planned 3 releases as spring: ε = 1.5 is charged" in " ".join(capsys.readouterr().out.split())
+    assert run("release", file, "--plan", "3") == 1 and run("release", file, "--plan", "0") == 2
+    assert run("release", file) == 0
+    assert "in slot 1 of the plan spring" in " ".join(capsys.readouterr().out.split())
+    page = tmp_path / "page.html"
+    assert run("ledger", tmp_path / "budget.toml", "--report", page) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "spring: 1 of 3 slots used" in said and "1 more of: discrete Laplace noise" in said
+    assert "the plan&#39;s own table" in page.read_text() or "the plan's own table" in page.read_text()
+    assert run("ledger", tmp_path / "budget.toml", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["spent_exact"] == "3/2" and found["plans"][0]["used"] == 1
+    assert run("ledger", tmp_path / "nothing.toml") == 2
+    (tmp_path / "new.toml").write_text("person = 1")
+    assert run("ledger", tmp_path / "new.toml") == 0
+    assert "Nothing beyond chance yet" in capsys.readouterr().out
