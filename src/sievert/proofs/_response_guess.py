@@ -29,6 +29,10 @@ class ResponseGuessProof(Proof):
     """
 
     kind: ClassVar[str] = "guess under a divergence"
+    grounds: ClassVar[str] = (
+        "averaged over permutations of the values, the worst mechanism is randomised response (Rényi "
+        "divergences are jointly quasi-convex)"
+    )
     values: int
     order: Fraction
     divergence: Fraction
