@@ -66,6 +66,12 @@ def limits() -> dict[str, Content]:
             {"type": "channel", "denominator": 10, "rows": [[7, 3], [7, 3], [3, 7]]},
             space={**PATH, "lengths": [0.0, 1.0]},
         ),
+        "packing of a path": worst({"type": "packing", "y": [1.0, 0.5, 0.25]}, None),
+        "packing of a star": worst(
+            {"type": "packing", "y": [0.25, 1.0, 0.5, 0.125]},
+            None,
+            space={"size": 4, "edges": [[1, 0], [1, 2], [1, 3]], "lengths": [1.0, 0.5, 2.0]},
+        ),
         "cover of lengths": worst(
             {"type": "cover", "centres": [0], "radius": 1.7500001},
             None,

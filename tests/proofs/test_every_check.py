@@ -403,6 +403,23 @@ BASES: dict[str, Callable[[], Content]] = {
     "staircase": of(
         "staircase noise", eps="1", stair_eps="1/2", width=2, top=1, cells=1, moves=[[4, "1"], [1, "1"]]
     ),
+    "tables": of(
+        "noise of several tables",
+        eps="2",
+        tables=[
+            {"eps": "1/2", "width": 1, "cells": [0, 1, 0], "amounts": [1, 1, 1]},
+            {"eps": "1/4", "width": 2, "cells": [0, 0, 0], "amounts": [0, -7, 1]},
+        ],
+        edges=None,
+        pair=[0, 1],
+    ),
+    "tables of a policy": of(
+        "noise of several tables",
+        eps="1",
+        tables=[{"eps": "1/2", "width": 1, "cells": [0, 1, 0], "amounts": [1, 1, 4]}],
+        edges=[[0, 1, "1"], [2, 0, "3/2"]],
+        pair=[2, 0],
+    ),
     "order of noise": of(
         "order of noise", first={"alpha": "1/4"}, second={"alpha": "1/2"}, holds=True, weight="2/9"
     ),
@@ -839,6 +856,21 @@ FORGED: list[tuple[str, tuple[Any, ...], Any, str]] = [
     ("noise by ratio", ("step_alpha",), "2", "not in (0, 1]"),
     ("noise by ratio", ("eps",), "0.69", "needs more noise"),
     ("noise by ratio", ("eps",), "0.7", "not the level"),
+    ("tables", ("eps",), "0", "above 0"),
+    ("tables", ("eps",), "3", "does not cost"),
+    ("tables", ("eps",), "7/4", "costs more than"),
+    ("tables", ("pair",), [0, 2], "does not cost"),
+    ("tables", ("pair",), [0, 3], "no pair of neighbours"),
+    ("tables", ("tables", 0, "cells"), [0, 1], "different numbers of profiles"),
+    ("tables", ("tables", 0, "eps"), "-1/2", "less than nothing"),
+    ("tables", ("tables", 1, "width"), 0, "whole number"),
+    ("tables", ("tables", 1, "width"), 1, "costs more than"),
+    ("tables", ("tables", 1, "cells"), [0, 1, 0], "costs more than"),
+    ("tables", ("tables",), [], "lists 0 profiles"),
+    ("tables of a policy", ("edges", 1), [2, 0, "1"], "costs more than"),
+    ("tables of a policy", ("edges", 1), [2, 3, "3/2"], "are no two profiles"),
+    ("tables of a policy", ("edges", 0), [0, 1, "0"], "are no two profiles"),
+    ("tables of a policy", ("pair",), [1, 2], "no pair of neighbours"),
     ("partitions", ("safer",), [0, 0], "different numbers of inputs"),
     ("partitions", ("less_safe",), [0, 1, 1], "two outputs of B"),
     ("pair", ("pair",), [0, 3], "not among the inputs"),

@@ -97,6 +97,8 @@ class Proof(ABC):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "kind" in cls.__dict__:
+            if not getattr(cls, "grounds", ""):
+                raise TypeError(f"{cls.__name__} proves a claim and names no theorem as its grounds")
             _KINDS[cls.kind] = cls
 
     @abstractmethod

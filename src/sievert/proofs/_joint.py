@@ -21,7 +21,7 @@ from sievert.arrays import IndexArray, IntArray
 from sievert.channels import GeometricLaw, NoiseChannel, NoiseLaw, QuantileNoise, SeveralNoise, StaircaseLaw
 from sievert.errors import TooLargeError
 from sievert.proofs._base import Proof
-from sievert.proofs._reading import fraction, whole
+from sievert.proofs._reading import fraction, listed, whole
 
 __all__ = ["JointNoiseProof"]
 
@@ -48,7 +48,7 @@ class JointNoiseProof(Proof):
 
     kind: ClassVar[str] = "noise of several tables"
     grounds: ClassVar[str] = (
-        "levels of independent noises add up over the tables that one record moves (composition)"
+        "independent noise adds up over the tables that one record moves (Fernandes, Lem 3.6, for each)"
     )
     eps: Fraction
     tables: tuple[TableCosts, ...]
@@ -100,17 +100,16 @@ class JointNoiseProof(Proof):
             TableCosts(
                 fraction(table["eps"]),
                 whole(table["width"], 1),
-                tuple(whole(cell, 0) for cell in table["cells"]),
-                tuple(whole(amount, -(2**62), 2**62) for amount in table["amounts"]),
+                tuple(whole(cell, 0) for cell in listed(table["cells"])),
+                tuple(whole(amount, -(2**62), 2**62) for amount in listed(table["amounts"])),
             )
-            for table in data["tables"]
+            for table in listed(data["tables"])
         )
-        edges = data["edges"]
-        listed = (
-            None if edges is None else tuple((whole(a, 0), whole(b, 0), fraction(d)) for a, b, d in edges)
-        )
-        first, second = data["pair"]
-        return cls(fraction(data["eps"]), tables, listed, (whole(first, 0), whole(second, 0)))
+        edges = None
+        if data["edges"] is not None:
+            edges = tuple((whole(a, 0), whole(b, 0), fraction(d)) for a, b, d in listed(data["edges"]))
+        first, second = listed(data["pair"])
+        return cls(fraction(data["eps"]), tables, edges, (whole(first, 0), whole(second, 0)))
 
     def proved(self) -> str:
         size = len(self.tables[0].cells) if self.tables else 0
@@ -120,19 +119,17 @@ class JointNoiseProof(Proof):
             raise ValueError("the tables list different numbers of profiles")
         if self.eps <= 0 or any(t.eps < 0 or t.width < 1 for t in self.tables):
             raise ValueError("eps must be above 0, and no step may cost less than nothing")
-        lengths = {(min(a, b), max(a, b)): d for a, b, d in self.edges or ()}
         for a, b, length in self.edges or ():
             if not (a < size and b < size and length > 0):
                 raise ValueError(f"the neighbours {a} and {b} at distance {length} are no two profiles")
-        first, second = sorted(self.pair)
-        if second >= size or (self.edges is not None and (first, second) not in lengths):
+        apart = self._apart()
+        if max(self.pair) >= size or not apart:
             raise ValueError("the pair that needs all of ε is no pair of neighbours")
         for rows, columns, length in self._pairs(size):
             if (self._costs(rows, columns) > self._scaled(self.eps * length)).any():
                 raise ValueError(f"a pair of values costs more than ε = {self.eps}")
-        length = lengths.get((first, second), Fraction(1))
-        reached = self._costs(np.array([first]), np.array([second]))[0]
-        if reached != self._scaled(self.eps * length):
+        reached = self._costs(np.array(self.pair[:1]), np.array(self.pair[1:]))[0]
+        if reached not in {self._scaled(self.eps * length) for length in apart}:
             raise ValueError(
                 f"the pair named does not cost ε = {self.eps}: it is not the level of this noise"
             )
@@ -140,6 +137,12 @@ class JointNoiseProof(Proof):
             f"for every move of one record the noise of {len(self.tables)} tables together keeps ε = "
             f"{self.eps}, and no smaller one"
         )
+
+    def _apart(self) -> set[Fraction]:
+        """The distances at which the pair that needs all of ε is listed."""
+        if self.edges is None:
+            return {Fraction(1)}
+        return {length for a, b, length in self.edges if {a, b} == set(self.pair)}
 
     def _scale(self) -> int:
         lengths = [d for _, _, d in self.edges or ()]

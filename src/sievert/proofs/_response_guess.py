@@ -30,7 +30,8 @@ class ResponseGuessProof(Proof):
 
     kind: ClassVar[str] = "guess under a divergence"
     grounds: ClassVar[str] = (
-        "a Rényi divergence between neighbours bounds the guess by the best response at one level of ε"
+        "averaged over permutations of the values, the worst mechanism is randomised response (Rényi "
+        "divergences are jointly quasi-convex)"
     )
     values: int
     order: Fraction

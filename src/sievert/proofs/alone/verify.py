@@ -2402,6 +2402,44 @@ def staircase_noise(proof: Content) -> str:
     return f"for every move of one record the stairs keep ε = {eps}, and no smaller one"
 
 
+def noise_of_tables(proof: Content) -> str:
+    """Costs of two neighbours add up over independent tables, and none exceeds ε·distance."""
+    eps = exact(proof["eps"])
+    tables = [
+        (
+            level(exact(part["eps"])),
+            whole(part["width"], 1),
+            [whole(cell) for cell in items(part["cells"])],
+            [whole(steps, -(2**62), 2**62) for steps in items(part["amounts"])],
+        )
+        for part in map(table, items(proof["tables"]))
+    ]
+    size = len(tables[0][2]) if tables else 0
+    require(eps > 0 and 1 <= size <= 2000, "eps must be above 0, with 1 to 2000 profiles")
+    fits = all(len(cells) == len(amounts) == size for _, _, cells, amounts in tables)
+    require(fits, "the tables list different numbers of profiles")
+    listed = None if proof["edges"] is None else [items(edge, 3) for edge in items(proof["edges"])]
+    near = [(whole(a), whole(b), exact(d)) for a, b, d in listed or ()]
+    exist = all(a < size and b < size and d > 0 for a, b, d in near)
+    require(exist, "two neighbours are no profiles, or at no distance")
+    first, second = (whole(end) for end in items(proof["pair"], 2))
+    require(max(first, second) < size, "the pair is no pair of profiles")
+
+    def cost(a: int, b: int) -> Fraction:
+        found = ZERO
+        for stair, width, cells, amounts in tables:
+            moved = (amounts[a] - amounts[b],) if cells[a] == cells[b] else (amounts[a], amounts[b])
+            found += stair * sum(-(-abs(steps) // width) for steps in moved)
+        return found
+
+    Work.spend(12 * len(tables) * (size * size // 2 if listed is None else len(near)))
+    pairs = near if listed is not None else ((a, b, ONE) for b in range(size) for a in range(b))
+    require(all(cost(a, b) <= eps * d for a, b, d in pairs), "two neighbours cost more than ε")
+    apart = {d for a, b, d in near if {a, b} == {first, second}} if listed is not None else {ONE}
+    require(cost(first, second) in {eps * d for d in apart}, "the pair does not need all of ε")
+    return f"for every move of one record the noise of {len(tables)} tables together keeps ε = {eps}"
+
+
 def additive_capacity(proof: Content) -> str:
     """Who attains it, and what nobody exceeds."""
     mechanism, first = rounded_channel(proof["channel"], ROUNDING)
@@ -2847,6 +2885,7 @@ KINDS: dict[str, Callable[[Content], str]] = {
     "max refinement": max_refinement,
     "no free lunch": no_free_lunch,
     "noise": noise,
+    "noise of several tables": noise_of_tables,
     "objecting adversary": objecting_adversary,
     "optimal design": optimal_design,
     "order of noise": order_of_noise,
