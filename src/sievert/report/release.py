@@ -360,8 +360,16 @@ def _published(table: NoisyTable) -> Picture:
     """The noisy numbers with their intervals."""
     found = dict(zip(table.names, table.columns, strict=True))
     first = table.names.index("value")
-    cells = [", ".join(map(str, cell)) for cell in zip(*table.columns[:first], strict=True)]
-    intervals = [(float(low), float(high)) for low, high in zip(found["low"], found["high"], strict=True)]
+    cells = [
+        ", ".join(str(part) for part in cell if part is not None)
+        for cell in zip(*table.columns[:first], strict=True)
+    ]
+    # A quantile has no interval in values: it stands for itself.
+    rows = zip(found["value"], *(found.get(name, found["value"]) for name in ("low", "high")), strict=True)
+    intervals = [
+        (float(value if low is None else low), float(value if high is None else high))
+        for value, low, high in rows
+    ]
     return Picture(
         "What is published",
         "Every released number, and the interval in which the truth lies with the confidence of the file.",
