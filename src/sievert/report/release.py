@@ -279,7 +279,7 @@ def _page_of_release(found: Release, scenario: Scenario, command: str = "") -> s
     if table is not None:
         shown = [i for i, name in enumerate(table.names) if name not in SAME_EVERYWHERE]
         columns = [table.columns[i][:MOST_ROWS] for i in shown]
-        rows = [[None if cell is None else str(cell) for cell in row] for row in zip(*columns, strict=True)]
+        rows = [["" if cell is None else str(cell) for cell in row] for row in zip(*columns, strict=True)]
         more = len(table.columns[0]) - MOST_ROWS
         caption = f"And {more} more rows in the file." if more > 0 else ""
         tables = [Table("Released", [table.names[i] for i in shown], rows, caption)]
