@@ -140,10 +140,16 @@ class LedgerAccount(Result):
             return f"{self.title} is closed: another ledger continues it."
         limit = f"{self.symbol} = {number(self.limit)}"
         return (
-            f"{self.symbol} = {number(self.spent)} of {number(self.limit)} is spent on {len(self.releases)} "
-            f"{'release' if len(self.releases) == 1 else 'releases'}; {number(self.remaining)} is left. "
-            f"Nobody loses more than {limit}{self._read()}, whatever is released."
+            f"{self.symbol} = {number(self.spent)} of {number(self.limit)} is spent on {self._what()}; "
+            f"{number(self.remaining)} is left. Nobody loses more than {limit}{self._read()}, whatever is released."
         )
+
+    def _what(self) -> str:
+        alone = sum(release.plan is None for release in self.releases)
+        plans = [f"a plan of {plan.count} releases ({plan.used} made)" for plan in self.plans]
+        if alone or not plans:
+            plans.append("1 release" if alone == 1 else f"{alone} releases")
+        return " and ".join(plans)
 
     def _read(self) -> str:
         if self.limit_eps is None or self.delta is None:
