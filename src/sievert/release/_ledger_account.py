@@ -57,7 +57,7 @@ class ChargedPlan(Result):
     count, used : slots, and how many are taken
     each, total : what one costs, and all
     eps : the least ε of all its releases at `delta`, composed exactly; None where that is not known
-    guess, guess_is_bound : best guess about one record after all of them, by its own mechanism
+    guess, guess_is_bound : best guess about one record if every slot releases what it was planned with
     """
 
     id: str
@@ -176,7 +176,8 @@ def account(budget: str | Path, *, key: bytes | None = None, anchor: str | None 
     Cost: reading the ledger, and one convolution for each plan.
 
     The guess is the least of the bounds that are valid: Σε so far, the limit in ρ, and for a ledger of one
-    plan and nothing else any releases of its ε (Kairouz, Oh and Viswanath), its ρ, and its own table.
+    plan and nothing else any releases of its ε (Kairouz, Oh and Viswanath), its ρ, and its noise. What the
+    plan's own table gives away stands with the plan: it is no bound, since slots take other queries too.
 
     Examples
     --------
@@ -303,10 +304,7 @@ def _only_plan(ledger: Ledger) -> Planned | None:
 
 
 def _own_bounds(planned: Planned, values: int) -> Iterator[tuple[str, float]]:
-    """What the plan's own noise allows."""
-    guess = planned.record.get("guess")
-    if guess is not None and planned.record.get("values") == values:
-        yield "the plan's own table", float(guess["after"])
+    """What the plan's own noise allows, whichever queries its slots take."""
     claim = promised_by(planned.record)
     between = claim.between_two(0.5) if claim is not None and values == 2 else None
     if between is not None:
