@@ -141,7 +141,8 @@ class LedgerAccount(Result):
         limit = f"{self.symbol} = {number(self.limit)}"
         return (
             f"{self.symbol} = {number(self.spent)} of {number(self.limit)} is spent on {self._what()}; "
-            f"{number(self.remaining)} is left. Nobody loses more than {limit}{self._read()}, whatever is released."
+            f"{number(self.remaining)} is left. Nobody loses more than {limit}{self._read()}, whatever is "
+            "released."
         )
 
     def _what(self) -> str:
