@@ -1400,6 +1400,8 @@ def approximate_worst_guess(proof: Content) -> str:
 UNIT = 2**53
 PRIOR_ERROR = Fraction(1, 10**8)
 MOST_BITS = 2**17
+# Sums of many terms are kept in whole numbers of 2^-FINE.
+FINE = 320
 
 
 @lru_cache(maxsize=1 << 14)
@@ -1480,9 +1482,11 @@ def _require_private_parts(space: Space, counts: list[list[int]], known: dict[fl
             require(min(column) * q.denominator >= max(column) * q.numerator, "the mechanism is not private")
         return
     Work.spend(len(space.edges) * len(counts[0]) // 2)
+    shifted = [[p << FINE for p in row] for row in counts]
+    above = {length: math.ceil(q * (1 << FINE)) for length, (_, q) in known.items()}
     for x, z, e in space.arcs():
-        above, below = known[space.lengths[e]][1].as_integer_ratio()
-        private = all(p * below >= q * above for p, q in zip(counts[x], counts[z], strict=True))
+        q = above[space.lengths[e]]
+        private = all(p >= q * other for p, other in zip(shifted[x], counts[z], strict=True))
         require(private, f"the mechanism is not private between points {x} and {z}")
 
 
@@ -1494,25 +1498,28 @@ def _design_bound(
     loss: Matrix,
     proof: Content,
 ) -> Fraction:
-    """Σ_x min_w of the brackets, and the share of uniform parts by their prices."""
-    held: dict[int, dict[int, Fraction]] = {}
+    """Σ_x min_w of the brackets, and the share of uniform parts by their prices.
+
+    What multipliers change is counted in whole numbers of 2^-FINE, rounded so that brackets only fall.
+    """
+    changes = [[0] * len(loss) for _ in range(space.size)]
+    below = {length: math.floor(q * (1 << FINE)) for length, (q, _) in known.items()}
     for entry in items(proof["multipliers"]):
         arc, w, value = items(entry, 3)
-        y = Fraction(double(value))
-        fits = y >= 0 and position(arc, 2 * len(space.edges)) >= 0 and position(w, len(loss)) >= 0
+        above, under = double(value).as_integer_ratio()
+        fits = above >= 0 and position(arc, 2 * len(space.edges)) >= 0 and position(w, len(loss)) >= 0
         require(fits, "a multiplier is negative")
         left, right = space.edges[arc >> 1][::-1] if arc & 1 else space.edges[arc >> 1]
-        q = known[space.lengths[arc >> 1]][0]
-        for x, change in ((left, -y), (right, q * y)):
-            row = held.setdefault(x, {})
-            row[w] = row.get(w, ZERO) + change
+        changes[left][w] += -(above << FINE) // under
+        changes[right][w] += above * below[space.lengths[arc >> 1]] // under
     least = []
     negative = False
     for x, p in enumerate(prior):
-        row = held.get(x, {})
         costs = [p * losses[x] for losses in loss]
         negative = negative or min(costs) < 0
-        least.append(min(cost + row.get(w, ZERO) for w, cost in enumerate(costs)))
+        least.append(
+            min(cost + Fraction(change, 1 << FINE) for change, cost in zip(changes[x], costs, strict=True))
+        )
     seen: set[int] = set()
     bound = total(least)
     for part in map(table, items(proof["uniform"])):
@@ -2927,7 +2934,10 @@ def long(value: Any) -> int:
 def expected_seconds(proof: Content) -> float:
     """About what the check costs: reading every number, products of tables, and distances of all pairs."""
     count, longest = numbers_in(proof)
-    rows = [value for value in proof.values() if isinstance(value, list) and value]
+    # Multipliers are read once; products are of tables.
+    rows = [
+        value for key, value in proof.items() if isinstance(value, list) and value and key != "multipliers"
+    ]
     largest = max((len(row) * long(row[0]) for row in rows), default=0)
     steps = 4.0 * count + 2.0 * largest * max((long(row[0]) for row in rows), default=0)
     space = proof.get("space")
