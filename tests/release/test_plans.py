@@ -397,11 +397,13 @@ def test_what_cannot_be_carried_over(tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_text("rho = 1\ndelta = 1e-6")
     for written, message in (
         ('person = 5\ncontinues = "a.toml"', "no ρ is a pure ε"),
-        ('rho = 5\ndelta = 1e-6\nrelation = "add-remove"\ncontinues = "a.toml"', "is not known for those"),
+        ('rho = 1\ndelta = 1e-6\nrelation = "add-remove"\ncontinues = "a.toml"', "is not known for those"),
         (
             'rho = 5\ndelta = 1e-6\ncontinues = "c.toml"',
             "so there is nothing to continue",
         ),
+        ('rho = 2\ndelta = 1e-6\ncontinues = "a.toml"', "opened with rho = 1 .* raised after looking"),
+        ('rho = 1\ndelta = 1e-6\ncontinues = "b.toml"', "continues itself"),
     ):
         (tmp_path / "b.toml").write_text(written)
         with (
@@ -410,6 +412,53 @@ def test_what_cannot_be_carried_over(tmp_path: Path) -> None:
         ):
             pass
     assert not Ledger.look(tmp_path / "a.ledger").closed
+
+
+def test_a_ledger_is_continued_once(tmp_path: Path) -> None:
+    """Two ledgers that continue one would both spend what is left of it."""
+    with Ledger.hold(tmp_path / "a.ledger", Budget(Fraction(3))) as ledger:
+        ledger.reserve(Fraction(1), [], [tmp_path / "1.csv"])
+    (tmp_path / "a.toml").write_text("person = 3")
+    for name in ("b", "c"):
+        (tmp_path / f"{name}.toml").write_text('person = 3\ncontinues = "a.toml"')
+    first, second = (Budget.read(tmp_path / f"{name}.toml") for name in ("b", "c"))
+    assert Ledger.look(tmp_path / "c.ledger", second).spent == 1
+    with Ledger.hold(tmp_path / "b.ledger", first) as ledger:
+        assert ledger.spent == 1
+    (tmp_path / "moved").mkdir()
+    for path in ("a.toml", "a.ledger", "b.toml", "b.ledger", "c.toml"):
+        (tmp_path / path).rename(tmp_path / "moved" / path)
+    moved = tmp_path / "moved"
+    second = Budget.read(moved / "c.toml")
+    with pytest.raises(LedgerError, match=r"is closed, and b\.ledger continues it; two would"):
+        Ledger.look(moved / "c.ledger", second)
+    with pytest.raises(LedgerError, match="would spend"), Ledger.hold(moved / "c.ledger", second):
+        pass
+    with Ledger.hold(moved / "b.ledger", Budget.read(moved / "b.toml")) as ledger:
+        assert ledger.spent == 1
+    with pytest.raises(LedgerError, match="would spend"):
+        sv.release.account(moved / "c.toml")
+
+
+def test_what_version_1_added_up_is_said_to_hold_for_less(tmp_path: Path) -> None:
+    with Ledger.hold(tmp_path / "a.ledger", Budget(Fraction(3))) as ledger:
+        opening = {k: v for k, v in ledger.chain.records[0].items() if k not in ("relation", "currency")}
+    (tmp_path / "a.ledger" / "ledger.jsonl").unlink()
+    (tmp_path / "a.ledger" / "ledger.lock").unlink()
+    chain = Chain.read(tmp_path / "a.ledger" / "ledger.jsonl", None)
+    chain.append(opening | {"version": 1})
+    with Ledger.hold(tmp_path / "a.ledger", Budget(Fraction(3))) as ledger:
+        assert ledger.relation is None
+        ledger.reserve(Fraction(1), [], [tmp_path / "1.csv"])
+    (tmp_path / "a.toml").write_text("person = 3")
+    (tmp_path / "b.toml").write_text('person = 3\nrelation = "replace"\ncontinues = "a.toml"')
+    (tmp_path / "c.toml").write_text('person = 3\ncontinues = "b.toml"')
+    with Ledger.hold(tmp_path / "b.ledger", Budget.read(tmp_path / "b.toml")):
+        pass
+    for name in ("b", "c"):
+        about = sv.release.account(tmp_path / f"{name}.toml").about
+        assert about.startswith("any two values of one person's records; of what "), about
+        assert about.endswith(".ledger added up, pairs that are neighbours in every release")
 
 
 # ── on the command line ─────────────────────────────────────────────────────────────────────────────────────

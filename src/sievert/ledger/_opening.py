@@ -30,7 +30,7 @@ def begin(chain: Chain, budget: Budget | None, relation: Relation | None, wait: 
     about = budget.relation or relation or REPLACE
     if chain.records:
         about = Relation.from_record(chain.records[0]["relation"])
-    with closed_for(budget, about, chain.key, wait) as earlier:
+    with closed_for(budget, about, chain.key, wait, folder) as earlier:
         carried = [] if earlier is None else carried_records(earlier, budget)
         if not chain.records:
             chain.append(_opening(budget, about, earlier, len(carried)))
@@ -58,7 +58,8 @@ def looked(
         from sievert.ledger._ledger import Ledger
 
         earlier = Ledger.look(budget.continues.with_suffix(".ledger"), key=chain.key)
-        require_continuable(earlier, budget, about or REPLACE)
+        about = about or earlier.relation
+        require_continuable(earlier, budget, about or REPLACE, folder)
         chain.records.extend(missing_records(chain, carried_records(earlier, budget)))
     return budget, about
 
