@@ -461,6 +461,40 @@ def test_what_version_1_added_up_is_said_to_hold_for_less(tmp_path: Path) -> Non
         assert about.endswith(".ledger added up, pairs that are neighbours in every release")
 
 
+@pytest.mark.parametrize(
+    ("kind", "key", "value"),
+    [
+        ("plan", "cost", "-5"),
+        ("plan", "cost", "1/0"),
+        ("plan", "n", "3"),
+        ("plan", "n", 0),
+        ("plan", "columns", None),
+        ("reserve", "cost", "-1"),
+        ("reserve", "eps", "much"),
+        ("reserve", "targets", None),
+        ("open", "relation", None),
+        ("open", "currency", []),
+        ("open", "columns", []),
+        ("open", "carries", "all"),
+    ],
+)
+def test_forged_records_are_refused(tmp_path: Path, kind: str, key: str, value: Any) -> None:
+    """The chain of hashes is made anew: what a record says must still be an amount, and not below nothing."""
+    folder = tmp_path / "a.ledger"
+    with Ledger.hold(folder, Budget(Fraction(3))) as ledger:
+        ledger.plan(2, Fraction(1, 2), ["y"], pair={"mark": ""})
+        ledger.reserve(Fraction(1), ["x"], [tmp_path / "1.csv"])
+        records = ledger.chain.records
+    for name in ("ledger.jsonl", "ledger.lock"):
+        (folder / name).unlink()
+    chain = Chain.read(folder / "ledger.jsonl", None)
+    for record in records:
+        chain.append(record | {key: value} if record["kind"] == kind else record)
+    (tmp_path / "a.toml").write_text("person = 3")
+    with pytest.raises(LedgerError, match=r"which this version does not know|a person has to look at it"):
+        sv.release.account(tmp_path / "a.toml")
+
+
 # ── on the command line ─────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -472,6 +506,10 @@ def run(*arguments: object) -> int:
 
 def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = office(tmp_path, "person = 2")
+    for beside in (["--preview"], ["--output", tmp_path / "x.csv"], ["--insecure-seed", "0"], ["--fresh"]):
+        assert run("release", file, "--plan", "3", *beside) == 2
+        said = " ".join(capsys.readouterr().err.split())
+        assert f"{beside[0]} has no use beside it" in said and not (tmp_path / "budget.ledger").exists()
     assert run("release", file, "--plan", "3", "--id", "spring") == 0
     assert "Planned 3 releases as spring: ε = 1.5 is charged" in " ".join(capsys.readouterr().out.split())
     assert run("release", file, "--plan", "3") == 1 and run("release", file, "--plan", "0") == 2

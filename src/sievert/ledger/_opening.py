@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sievert.errors import LedgerError
 from sievert.ledger._budget import REPLACE, Budget, Relation
-from sievert.ledger._chain import Chain, Record
+from sievert.ledger._chain import Chain, Record, legible
 from sievert.ledger._continued import carried_records, closed_for, missing_records, require_continuable
 from sievert.numerics import brief
 
@@ -41,7 +41,8 @@ def begin(chain: Chain, budget: Budget | None, relation: Relation | None, wait: 
 def _unfinished_opening(chain: Chain) -> bool:
     """Whether an interruption kept some of what an earlier ledger spent from being charged."""
     carried = sum("carried" in record for record in chain.records)
-    return bool(carried < chain.records[0].get("carries", 0))
+    with legible():
+        return bool(carried < chain.records[0].get("carries", 0))
 
 
 def looked(
@@ -75,8 +76,9 @@ def agreed(chain: Chain, budget: Budget | None, folder: Path) -> tuple[Budget, R
     opening = chain.records[0]
     if opening.get("kind") != "open" or opening.get("version") not in (1, VERSION):
         raise LedgerError(f"{folder}: was not written by this version; its first record is {brief(opening)}")
-    opened = Budget.from_record(opening)
-    relation = None if opening["version"] == 1 else Relation.from_record(opening["relation"])
+    with legible():
+        opened = Budget.from_record(opening)
+        relation = None if opening["version"] == 1 else Relation.from_record(opening["relation"])
     if budget is None:
         return opened, relation
     if not budget.same_limits(opened):
