@@ -76,6 +76,17 @@ def release(
     from sievert.report.release import lines, page
 
     if plan is not None:
+        beside = {
+            "--preview": preview,
+            "--output": output,
+            "--proof": proof,
+            "--report": report,
+            "--fresh": fresh,
+            "--insecure-seed": insecure_seed,
+        }
+        _require_alone(
+            [option for option, given in beside.items() if given is not None and given is not False]
+        )
         _plan(file, plan, name, wait, anchor, despite_accept, as_json)
         return
     try:
@@ -166,6 +177,18 @@ def release(
         title=scenario.title,
         good=done.secure,
     )
+
+
+def _require_alone(beside: list[str]) -> None:
+    """Refuse what a plan would not heed: it charges, and releases nothing."""
+    from sievert.errors import LedgerError
+
+    if beside:
+        raise LedgerError(
+            f"--plan charges a plan at once and releases nothing, so {beside[0]} has no use beside it; leave "
+            "it out (--preview without --plan says what one release costs, sv.release.afford what a total "
+            "affords)"
+        )
 
 
 def _plan(

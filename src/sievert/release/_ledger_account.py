@@ -34,7 +34,7 @@ class ChargedRelease(Result):
     what : the mechanism, in words
     cost : what was charged, in the ledger's currency: 0 in a slot
     plan, slot : the plan that has paid, and its place there, from 1
-    published : whether its files were published
+    published : whether its files were published; of what an earlier ledger spent: True
     pair : two states of a record that attain the cost, where they are known
     """
 
@@ -219,7 +219,11 @@ def account(budget: str | Path, *, key: bytes | None = None, anchor: str | None 
 
 def _about(ledger: Ledger) -> str:
     if ledger.relation is not None:
-        return ledger.relation.words
+        carried = [entry for entry in ledger.entries if "about" in entry.record]
+        less = [
+            f"; of what {entry.record['carried']} added up, {entry.record['about']}" for entry in carried[:1]
+        ]
+        return "".join([ledger.relation.words, *less])
     return WITHOUT_RELATION if ledger.chain.records else "the pairs of its first release"
 
 
@@ -229,7 +233,7 @@ def _release(entry: Entry) -> ChargedRelease:
         str(entry.record.get("mechanism", "")),
         entry.cost,
         entry.columns,
-        entry.finished,
+        entry.finished or entry.carried,
         entry.plan,
         None if entry.slot is None else entry.slot + 1,
         tuple(entry.record.get("pair") or ()),
