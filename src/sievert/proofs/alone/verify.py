@@ -641,7 +641,7 @@ class Space:
 
 
 # ── Limits ──────────────────────────────────────────────────────────────────────────────────────────────────
-LARGEST_DUAL, LARGEST_CHOICE = 10**8, 100_000
+LARGEST_DUAL, LARGEST_CHOICE, MOST_FACTORS = 10**8, 100_000, 64
 PACKINGS = ("packing", "cover", "points", "transitive")
 Sparse = dict[int, dict[int, Fraction]]
 
@@ -1095,6 +1095,62 @@ def worst_leakage(proof: Content) -> str:
         f"on {space.size} points with ε = {eps}, {what} of every private channel is at most "
         f"{shown(upper)}{each}{reached}"
     )
+
+
+def worst_of_product(proof: Content) -> str:
+    """Packing vectors fold their factors of a Cartesian product away; channels multiply."""
+    eps, copies = level(exact(proof["eps"])), whole(proof.get("copies", 1), 1)
+    factors = [table(part) for part in items(proof["factors"])]
+    require(1 <= len(factors) <= MOST_FACTORS, f"a product has from 1 to {MOST_FACTORS} factors")
+    spaces = [Space.read(part["space"]) for part in factors]
+    loose = sum(not is_packing(table(part["upper"])) for part in factors)
+    require(loose <= (copies == 1), "all factors but one must be bounded by packing vectors, of records all")
+    given, places = proof["given"], proof["places"]
+    require((given is None) == (places is None), "a given space and the places of its points go together")
+    if given is not None:
+        _require_product(Space.read(given), items(places), spaces)
+    lower = upper = ONE
+    for part, space in zip(factors, spaces, strict=True):
+        question = Question(space, eps)
+        high, low = upper_bound(question, part["upper"]), lower_bound(question, part["lower"])
+        ordered(low, high)
+        lower, upper = lower * low, upper * high
+    each = f" to the power of {copies}" if copies > 1 else ""
+    return (
+        f"on a product of {' × '.join(str(space.size) for space in spaces)} points with ε = {eps}, the sum "
+        f"of column maxima of every private channel is at most {shown(upper)}{each}, and some channel "
+        f"reaches at least {shown(lower, False)}{each}"
+    )
+
+
+def _require_product(given: Space, places: list[Any], spaces: list[Space]) -> None:
+    """A point for each choice of places; edges that move one place along an edge of its factor, each once."""
+    require(not given.metric and not any(space.metric for space in spaces), "a product of edges is no metric")
+    where = [tuple(position(place) for place in items(row, len(spaces))) for row in places]
+    exist = all(place < space.size for row in where for place, space in zip(row, spaces, strict=True))
+    require(exist and len(where) == given.size == len(set(where)), "points need different places that exist")
+    require(math.prod(space.size for space in spaces) == given.size, "a choice of places has no point")
+    wanted = [
+        Counter(
+            (min(a, b), max(a, b), length) for (a, b), length in zip(part.edges, part.lengths, strict=True)
+        )
+        for part in spaces
+    ]
+    found: list[Counter[tuple[int, int, float]]] = [Counter() for _ in spaces]
+    seen = set()
+    for (a, b), length in zip(given.edges, given.lengths, strict=True):
+        moved = [k for k in range(len(spaces)) if where[a][k] != where[b][k]]
+        require(len(moved) == 1, "an edge changes no place, or several")
+        k = moved[0]
+        found[k][min(where[a][k], where[b][k]), max(where[a][k], where[b][k]), length] += 1
+        seen.add((min(a, b), max(a, b)))
+    require(len(seen) == len(given.edges), "an edge stands twice")
+    for part, needed, counted in zip(spaces, wanted, found, strict=True):
+        times = given.size // part.size
+        require(
+            counted == {edge: times * count for edge, count in needed.items()},
+            "the edges are not those of the product",
+        )
 
 
 def worst_one_way(proof: Content) -> str:
@@ -2909,6 +2965,7 @@ KINDS: dict[str, Callable[[Content], str]] = {
     "universal optimality by theorem": lambda proof: by_theorem(proof)[1],
     "universal optimality of blocks": universal_of_blocks,
     "worst leakage": worst_leakage,
+    "worst leakage of a product": worst_of_product,
     "worst leakage, one way": worst_one_way,
     "worst of groups": worst_of_groups,
 }
