@@ -309,7 +309,7 @@ def refuse_other(chain: Chain, anchor: str | None) -> None:
     """Refuse a chain without the hash that somebody noted elsewhere."""
     if anchor is None:
         return
-    if len(anchor) < SHORTEST_ANCHOR:
+    if not isinstance(anchor, str) or len(anchor) < SHORTEST_ANCHOR:
         raise LedgerError(
             f"anchor is {brief(anchor)}; give at least {SHORTEST_ANCHOR} digits of the noted hash"
         )
