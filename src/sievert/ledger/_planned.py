@@ -130,8 +130,8 @@ def plans_of(records: Sequence[Record], entries: Sequence[Entry], source: object
         slots, count = taken.pop(record["id"], []), record.get("n")
         if type(count) is not int or not 0 < count <= MOST_SLOTS:
             raise LedgerError(
-                f"{source}: the plan {record['id']} has {brief(count)} slots; it needs a whole number from 1 to "
-                f"{MOST_SLOTS}: a person has to look at it"
+                f"{source}: the plan {record['id']} has {brief(count)} slots; it needs a whole number from "
+                f"1 to {MOST_SLOTS}: a person has to look at it"
             )
         if len(set(slots)) < len(slots) or any(not 0 <= slot < count for slot in slots):
             raise LedgerError(
