@@ -66,6 +66,9 @@ PACKED = {"type": "packing", "y": [1.0, 1.0, 1.0]}
 BLIND = {"type": "channel", "denominator": 1, "rows": [[1], [1], [1]]}
 NO_DUAL = {"type": "dual", "y": [1.0, 1.0, 1.0], "forward": [], "backward": []}
 
+TWO_DUAL = {"type": "dual", "y": [1.0, 1.0], "forward": [], "backward": []}
+BLIND_OF_TWO = {"type": "channel", "denominator": 1, "rows": [[1], [1]]}
+
 # One length between two inputs, e^-ε = 1/2: telling the input right is worth 2/3 at most.
 NEAR: Content = {
     "form": "forest",
@@ -262,6 +265,17 @@ BASES: dict[str, Callable[[], Content]] = {
         eps="1",
         upper={"type": "parts", "parts": [{"type": "points", "points": [[0, 1], [2, 3]]}]},
         lower=None,
+    ),
+    "product": of(
+        "worst leakage of a product",
+        eps="1",
+        factors=[
+            {"space": PATH, "upper": PACKED, "lower": BLIND},
+            {"space": {"size": 2, "edges": [[0, 1]]}, "upper": TWO_DUAL, "lower": BLIND_OF_TWO},
+        ],
+        copies=1,
+        given={"size": 6, "edges": [[0, 1], [2, 3], [4, 5], [0, 2], [2, 4], [1, 3], [3, 5]]},
+        places=[[0, 0], [0, 1], [1, 0], [1, 1], [2, 0], [2, 1]],
     ),
     "one way": of(
         "worst leakage, one way",
@@ -754,6 +768,29 @@ FORGED: list[tuple[str, tuple[Any, ...], Any, str]] = [
     ("parts", ("upper", "parts", 0, "points"), [[0, 2], [1, 3]], "joins two parts"),
     ("parts", ("space", "lengths"), [1.0, 2.0], "different edges"),
     ("parts", ("space", "edges"), [[0, 1]], "different edges"),
+    ("product", ("eps",), "-1", "eps must be ≥ 0"),
+    ("product", ("copies",), 2, "over several records every factor"),
+    ("product", ("factors", 0, "upper"), NO_DUAL, "all factors but one"),
+    ("product", ("factors", 0, "lower"), None, "every factor needs a lower certificate"),
+    ("product", ("factors",), [], "from 1 to 64 factors"),
+    ("product", ("given",), None, "needs the places"),
+    ("product", ("places",), None, "needs the places"),
+    ("product", ("places", 5), [2, 0], "same places"),
+    ("product", ("places", 5), [3, 1], "a place does not exist"),
+    ("product", ("places",), [[0, 0], [0, 1]], "a point for every choice"),
+    ("product", ("given", "size"), 7, "a point for every choice"),
+    # One edge fewer, one more, one in another place, one twice, one longer: no other rule is broken.
+    (
+        "product",
+        ("given", "edges"),
+        [[0, 1], [2, 3], [4, 5], [0, 2], [2, 4], [1, 3]],
+        "not those of the product",
+    ),
+    ("product", ("given", "edges", 6), [0, 4], "not those of the product"),
+    ("product", ("given", "edges", 6), [0, 3], "changes no place, or several"),
+    ("product", ("given", "edges", 6), [2, 4], "an edge stands twice"),
+    ("product", ("given", "lengths"), [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 2.0], "not those of the product"),
+    ("product", ("factors", 0, "space", "lengths"), [1.0, 2.0], "not those of the product"),
     ("one way", ("arcs",), [[0, 2]], "does not exist"),
     ("one way", ("eps",), "-1", "eps must be ≥ 0"),
     ("one way", ("upper", "y"), [1.0], "one finite entry ≥ 0"),

@@ -17,6 +17,7 @@ from sievert.files import load_scenario
 from sievert.policies import Policy
 from sievert.policies._asked import AskedQuantile
 from sievert.proofs import JointNoiseProof, proof_from_dict
+from sievert.report.release import page
 from sievert.sampling import for_channel
 
 AGES = """version = 1
@@ -186,6 +187,8 @@ def test_with_hardly_any_noise_the_truth_comes_out(tmp_path: Path) -> None:
     assert found[("median", "")] == 6
     assert found[("sums", "south")] == 30
     assert done.eps == 50000
+    # The page shows every number, with or without an interval.
+    assert "What is published" in page(done, load_scenario(tmp_path / "file.toml"))
     # One reservation and one commit for all.
     ledger = (tmp_path / "budget.ledger" / "ledger.jsonl").read_text(encoding="utf-8")
     kinds = [json.loads(line)["b"]["kind"] for line in ledger.splitlines()]

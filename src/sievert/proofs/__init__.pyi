@@ -58,6 +58,7 @@ from ._privacy import compare_slopes as compare_slopes
 from ._privacy import kernel_sums as kernel_sums
 from ._privacy import privacy_violation as privacy_violation
 from ._privacy import steepest as steepest
+from ._product import ProductLeakageProof as ProductLeakageProof
 from ._promises import ApproximateProof as ApproximateProof
 from ._promises import GuessProof as GuessProof
 from ._promises import RepeatedGuessProof as RepeatedGuessProof

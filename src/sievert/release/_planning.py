@@ -41,7 +41,8 @@ class PlannedReleases(Result):
     eps : the least ε of the plan alone at that δ, composed exactly (None: its mechanism has no such form)
     exact : whether that ε is attained, or a little above it
     added_eps, rho_eps : the same by adding up ε, and from the plan's ρ; None where there is none
-    guess, guess_is_bound : best guess about one record after all of the plan (None: not known)
+    guess, guess_is_bound : best guess about one record if every slot releases this file's answer (None: not
+        known)
     remaining : what is left for each person
     about : for which pairs of states of a person's records
     """
@@ -85,7 +86,8 @@ class PlannedReleases(Result):
         if self.guess is not None:
             most = "at most " if self.guess_is_bound else ""
             found.append(
-                f"After all of them one record is guessed with probability {most}{in_percent(self.guess)}."
+                f"If every slot releases this file's answer, one record is guessed with probability "
+                f"{most}{in_percent(self.guess)} after all of them."
             )
         found.append(
             "This holds for the plan alone; with other releases of the ledger only the sums hold. Slots that "

@@ -641,7 +641,7 @@ class Space:
 
 
 # ── Limits ──────────────────────────────────────────────────────────────────────────────────────────────────
-LARGEST_DUAL, LARGEST_CHOICE = 10**8, 100_000
+LARGEST_DUAL, LARGEST_CHOICE, MOST_FACTORS = 10**8, 100_000, 64
 PACKINGS = ("packing", "cover", "points", "transitive")
 Sparse = dict[int, dict[int, Fraction]]
 
@@ -1097,6 +1097,62 @@ def worst_leakage(proof: Content) -> str:
     )
 
 
+def worst_of_product(proof: Content) -> str:
+    """Packing vectors fold their factors of a Cartesian product away; channels multiply."""
+    eps, copies = level(exact(proof["eps"])), whole(proof.get("copies", 1), 1)
+    factors = [table(part) for part in items(proof["factors"])]
+    require(1 <= len(factors) <= MOST_FACTORS, f"a product has from 1 to {MOST_FACTORS} factors")
+    spaces = [Space.read(part["space"]) for part in factors]
+    loose = sum(not is_packing(table(part["upper"])) for part in factors)
+    require(loose <= (copies == 1), "all factors but one must be bounded by packing vectors, of records all")
+    given, places = proof["given"], proof["places"]
+    require((given is None) == (places is None), "a given space and the places of its points go together")
+    if given is not None:
+        _require_product(Space.read(given), items(places), spaces)
+    lower = upper = ONE
+    for part, space in zip(factors, spaces, strict=True):
+        question = Question(space, eps)
+        high, low = upper_bound(question, part["upper"]), lower_bound(question, part["lower"])
+        ordered(low, high)
+        lower, upper = lower * low, upper * high
+    each = f" to the power of {copies}" if copies > 1 else ""
+    return (
+        f"on a product of {' × '.join(str(space.size) for space in spaces)} points with ε = {eps}, the sum "
+        f"of column maxima of every private channel is at most {shown(upper)}{each}, and some channel "
+        f"reaches at least {shown(lower, False)}{each}"
+    )
+
+
+def _require_product(given: Space, places: list[Any], spaces: list[Space]) -> None:
+    """A point for each choice of places; edges that move one place along an edge of its factor, each once."""
+    require(not given.metric and not any(space.metric for space in spaces), "a product of edges is no metric")
+    where = [tuple(position(place) for place in items(row, len(spaces))) for row in places]
+    exist = all(place < space.size for row in where for place, space in zip(row, spaces, strict=True))
+    require(exist and len(where) == given.size == len(set(where)), "points need different places that exist")
+    require(math.prod(space.size for space in spaces) == given.size, "a choice of places has no point")
+    wanted = [
+        Counter(
+            (min(a, b), max(a, b), length) for (a, b), length in zip(part.edges, part.lengths, strict=True)
+        )
+        for part in spaces
+    ]
+    found: list[Counter[tuple[int, int, float]]] = [Counter() for _ in spaces]
+    seen = set()
+    for (a, b), length in zip(given.edges, given.lengths, strict=True):
+        moved = [k for k in range(len(spaces)) if where[a][k] != where[b][k]]
+        require(len(moved) == 1, "an edge changes no place, or several")
+        k = moved[0]
+        found[k][min(where[a][k], where[b][k]), max(where[a][k], where[b][k]), length] += 1
+        seen.add((min(a, b), max(a, b)))
+    require(len(seen) == len(given.edges), "an edge stands twice")
+    for part, needed, counted in zip(spaces, wanted, found, strict=True):
+        times = given.size // part.size
+        require(
+            counted == {edge: times * count for edge, count in needed.items()},
+            "the edges are not those of the product",
+        )
+
+
 def worst_one_way(proof: Content) -> str:
     """The same where inequalities run one way."""
     size, eps = whole(proof["size"], 1, LARGEST_SIZE), level(exact(proof["eps"]))
@@ -1400,6 +1456,8 @@ def approximate_worst_guess(proof: Content) -> str:
 UNIT = 2**53
 PRIOR_ERROR = Fraction(1, 10**8)
 MOST_BITS = 2**17
+# Sums of many terms are kept in whole numbers of 2^-FINE.
+FINE = 320
 
 
 @lru_cache(maxsize=1 << 14)
@@ -1480,9 +1538,11 @@ def _require_private_parts(space: Space, counts: list[list[int]], known: dict[fl
             require(min(column) * q.denominator >= max(column) * q.numerator, "the mechanism is not private")
         return
     Work.spend(len(space.edges) * len(counts[0]) // 2)
+    shifted = [[p << FINE for p in row] for row in counts]
+    above = {length: math.ceil(q * (1 << FINE)) for length, (_, q) in known.items()}
     for x, z, e in space.arcs():
-        above, below = known[space.lengths[e]][1].as_integer_ratio()
-        private = all(p * below >= q * above for p, q in zip(counts[x], counts[z], strict=True))
+        q = above[space.lengths[e]]
+        private = all(p >= q * other for p, other in zip(shifted[x], counts[z], strict=True))
         require(private, f"the mechanism is not private between points {x} and {z}")
 
 
@@ -1494,25 +1554,28 @@ def _design_bound(
     loss: Matrix,
     proof: Content,
 ) -> Fraction:
-    """Σ_x min_w of the brackets, and the share of uniform parts by their prices."""
-    held: dict[int, dict[int, Fraction]] = {}
+    """Σ_x min_w of the brackets, and the share of uniform parts by their prices.
+
+    What multipliers change is counted in whole numbers of 2^-FINE, rounded so that brackets only fall.
+    """
+    changes = [[0] * len(loss) for _ in range(space.size)]
+    below = {length: math.floor(q * (1 << FINE)) for length, (q, _) in known.items()}
     for entry in items(proof["multipliers"]):
         arc, w, value = items(entry, 3)
-        y = Fraction(double(value))
-        fits = y >= 0 and position(arc, 2 * len(space.edges)) >= 0 and position(w, len(loss)) >= 0
+        above, under = double(value).as_integer_ratio()
+        fits = above >= 0 and position(arc, 2 * len(space.edges)) >= 0 and position(w, len(loss)) >= 0
         require(fits, "a multiplier is negative")
         left, right = space.edges[arc >> 1][::-1] if arc & 1 else space.edges[arc >> 1]
-        q = known[space.lengths[arc >> 1]][0]
-        for x, change in ((left, -y), (right, q * y)):
-            row = held.setdefault(x, {})
-            row[w] = row.get(w, ZERO) + change
+        changes[left][w] += -(above << FINE) // under
+        changes[right][w] += above * below[space.lengths[arc >> 1]] // under
     least = []
     negative = False
     for x, p in enumerate(prior):
-        row = held.get(x, {})
         costs = [p * losses[x] for losses in loss]
         negative = negative or min(costs) < 0
-        least.append(min(cost + row.get(w, ZERO) for w, cost in enumerate(costs)))
+        least.append(
+            min(cost + Fraction(change, 1 << FINE) for change, cost in zip(changes[x], costs, strict=True))
+        )
     seen: set[int] = set()
     bound = total(least)
     for part in map(table, items(proof["uniform"])):
@@ -2902,6 +2965,7 @@ KINDS: dict[str, Callable[[Content], str]] = {
     "universal optimality by theorem": lambda proof: by_theorem(proof)[1],
     "universal optimality of blocks": universal_of_blocks,
     "worst leakage": worst_leakage,
+    "worst leakage of a product": worst_of_product,
     "worst leakage, one way": worst_one_way,
     "worst of groups": worst_of_groups,
 }
@@ -2927,7 +2991,10 @@ def long(value: Any) -> int:
 def expected_seconds(proof: Content) -> float:
     """About what the check costs: reading every number, products of tables, and distances of all pairs."""
     count, longest = numbers_in(proof)
-    rows = [value for value in proof.values() if isinstance(value, list) and value]
+    # Multipliers are read once; products are of tables.
+    rows = [
+        value for key, value in proof.items() if isinstance(value, list) and value and key != "multipliers"
+    ]
     largest = max((len(row) * long(row[0]) for row in rows), default=0)
     steps = 4.0 * count + 2.0 * largest * max((long(row[0]) for row in rows), default=0)
     space = proof.get("space")
