@@ -100,6 +100,16 @@ def test_no_person_counts_more_than_promised(tmp_path: Path) -> None:
     assert any("weigh less" in note for note in done.notes)
 
 
+def test_rows_of_nobody_are_not_chosen_among(tmp_path: Path) -> None:
+    """Rows without a name may be of several people, and be no one's to take away."""
+    for nobody in (" ", "?"):
+        text = SAMPLED.replace('person = "id"', 'person = "id"\nmissing_values = ["?"]')
+        file = sampled_file(tmp_path, ["a,ann", f"b,{nobody}", f"b,{nobody}"], text)
+        with pytest.raises(DataError, match="row 2 names nobody in the column 'id'"):
+            sv.release.run(file)
+        assert not sv.release.account(tmp_path / "budget.toml").releases
+
+
 def test_means_and_quantiles_of_chosen_rows_are_noted_too(tmp_path: Path) -> None:
     queries = [
         f'[[query]]\nname = "{kind}"\nkind = "{kind}"\nof = "age"' for kind in ("mean", "quantile", "sum")

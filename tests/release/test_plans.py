@@ -458,6 +458,22 @@ def test_a_ledger_is_continued_once(tmp_path: Path) -> None:
         sv.release.account(moved / "c.toml")
 
 
+def test_a_continued_ledger_keeps_its_relation(tmp_path: Path) -> None:
+    """A release of people there or not is charged for any two values, as before."""
+    sv.release.run(office(tmp_path), output=tmp_path / "1.csv")
+    (tmp_path / "next.toml").write_text('person = 9\ncontinues = "budget.toml"\n')
+    assert sv.release.account(tmp_path / "next.toml").about == "any two values of one person's records"
+    later = tmp_path / "later.toml"
+    later.write_text(
+        text()
+        .replace('"budget.toml"', '"next.toml"')
+        .replace("records =", 'adjacency = "add-remove"\nrecords =')
+    )
+    done = sv.release.run(later)
+    assert done.eps == 1, "twice the ε of a patient who is there or not"
+    assert sv.release.account(tmp_path / "next.toml").spent == Fraction(3, 2)
+
+
 def test_what_version_1_added_up_is_said_to_hold_for_less(tmp_path: Path) -> None:
     with Ledger.hold(tmp_path / "a.ledger", Budget(Fraction(3))) as ledger:
         opening = {k: v for k, v in ledger.chain.records[0].items() if k not in ("relation", "currency")}

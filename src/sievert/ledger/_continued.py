@@ -26,7 +26,7 @@ from sievert.numerics import number
 if TYPE_CHECKING:
     from sievert.ledger._ledger import Ledger
 
-__all__ = ["carried_records", "closed_for", "missing_records", "require_continuable"]
+__all__ = ["carried_records", "closed_for", "earlier_of", "missing_records", "require_continuable"]
 
 
 @contextmanager
@@ -58,6 +58,13 @@ def closed_for(
                 }
             )
         yield earlier
+
+
+def earlier_of(budget: Budget, key: bytes | None, by: Path) -> Ledger | None:
+    """The ledger that a budget continues, as it stands; None where it continues none."""
+    from sievert.ledger._ledger import Ledger
+
+    return None if budget.continues is None else Ledger.look(_folder(budget.continues, by), key=key)
 
 
 def _folder(budget_file: Path, by: Path) -> Path:

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -64,7 +65,7 @@ def computed(
     for batch in rows.batches([*plan.columns, *people.columns]):
         codes = _located(domain.codes, batch, rows)
         if sampled is not None:
-            sampled.add(batch, codes + shift, codes != DROPPED)
+            _located(partial(sampled.add, codes=codes + shift, kept=codes != DROPPED), batch, rows)
         kept = codes[codes != DROPPED] + shift
         for table, total in zip(tables, totals, strict=True):
             table.add(total, kept)
@@ -101,7 +102,7 @@ def computed(
 def _sampled(plan: Plan) -> Sampled | None:
     if plan.rules.too_many == "reject" or plan.data.person is None:
         return None
-    return Sampled(plan.data.person, plan.owned, person_key)
+    return Sampled(plan.data.person, plan.owned, person_key, plan.domain().missing_texts)
 
 
 def chosen_tables(plan: Plan, found: list[IntArray] | Sampled, key: bytes) -> list[IntArray]:
