@@ -4,7 +4,6 @@
 digests and versions are blanked. A command that does not apply to an example is recorded as its refusal.
 """
 
-import functools
 import html
 import io
 import itertools
@@ -12,13 +11,11 @@ import math
 import os
 import re
 import shutil
-from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
 
-from sievert import files
 from sievert.cli import main
 
 EXAMPLES = Path("examples").resolve()
@@ -143,7 +140,7 @@ BLANKS = {
 
 
 @pytest.fixture
-def examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files_are_read_once: None) -> Path:
     """A copy of the examples to work in, each of them a test with a seed."""
     shutil.copytree(EXAMPLES, tmp_path, ignore=shutil.ignore_patterns("*.ledger", "out"), dirs_exist_ok=True)
     for name in NAMES:
@@ -152,16 +149,7 @@ def examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("COLUMNS", "100")
     # Pictures for which only some seconds are taken: the clock runs so fast that none is.
     monkeypatch.setattr("time.perf_counter", itertools.count(step=1000.0).__next__)
-    # The lines of a session ask about one file: what follows from it alone is worked out once.
-    monkeypatch.setattr(files, "load", _reading_once(files.load))
-    monkeypatch.setattr(files, "load_scenario", _reading_once(files.load_scenario))
     return tmp_path
-
-
-def _reading_once(read: Callable[[Path], object]) -> Callable[[Path], object]:
-    """A file is read again where its text is another."""
-    known = functools.cache(lambda path, text: read(path))
-    return lambda path: known(path, path.read_bytes() if path.is_file() else None)
 
 
 def _edit(path: Path, change: str) -> None:
