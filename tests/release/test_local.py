@@ -413,7 +413,7 @@ def test_killed_at_every_step_and_resumed(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)  # a kill loses nothing that was written
     values = [i % 10 for i in range(28)]
     kills = resumed = 0
-    folder, described = tmp_path, scenario(tmp_path, AGES, "age", values)
+    folder, described = tmp_path, scenario(tmp_path, AGES, "age", values, "person = 1")
     for _ in killed_in_every_state(described):
         kills += 1
         seen = half_written(folder)
@@ -445,7 +445,7 @@ def test_a_central_release_killed_at_every_step(tmp_path: Path, monkeypatch: pyt
     text = AGES.replace('secrets = "line"', "records = 4").replace(
         "[mechanism]", '[query]\nkind = "sum"\n[mechanism]'
     )
-    folder, described = tmp_path, scenario(tmp_path, text, "age", [1, 2, 3, 4])
+    folder, described = tmp_path, scenario(tmp_path, text, "age", [1, 2, 3, 4], "person = 1")
     for _ in killed_in_every_state(described):
         with Ledger.hold(folder / "budget.ledger", described_budget(folder)) as ledger:
             charged = ledger.spent
@@ -491,7 +491,7 @@ def test_stable_places_killed_at_every_step(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)
     text = MAP.replace("rows_per_person = 2\n", "") + 'stable = true\nkeep = ["who"]\n'
     rows = [(a, b, f"p{i % 7}") for i, (a, b, _) in enumerate(places(40))]
-    folder, described = tmp_path, scenario(tmp_path, text, "lat,lon,who", rows)
+    folder, described = tmp_path, scenario(tmp_path, text, "lat,lon,who", rows, "person = 0.02")
     for _ in killed_in_every_state(described):
         seen = half_written(folder)
         if not (folder / "out.csv").exists():
