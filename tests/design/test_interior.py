@@ -56,7 +56,7 @@ def small_problems() -> list[Piece]:
 
 @pytest.mark.parametrize("piece", small_problems(), ids=["grid", "scattered", "tree", "signed"])
 def test_bounds_hold_at_every_step(piece: Piece) -> None:
-    search = _interior._Search(piece)
+    search = _interior.Search(piece)
     rest = search.cost - search.prices
     assert search.pairs.spread(search.y, search.shape) == pytest.approx(rest, abs=1e-12 * abs(rest).max())
     assert (search.s > 0).all() and (search.y > 0).all()
