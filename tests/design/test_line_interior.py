@@ -38,10 +38,10 @@ def test_tridiagonal_matrices_are_inverted(steepest: float) -> None:
     assert whole @ columns.prices(np.ones(size)) == pytest.approx(np.ones(size))
 
 
-@pytest.mark.parametrize("kind", ["random", "skewed", "stairs"])
+@pytest.mark.parametrize("kind", ["random", "skewed", "few actions"])
 def test_the_optimum_of_a_line_is_found(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_solving, "LARGEST_EXACT", 500)
-    monkeypatch.setattr(_solving, "LARGEST_LINE", 500)
+    monkeypatch.setattr(_solving, "LARGEST_EXACT", 100)
+    monkeypatch.setattr(_solving, "LARGEST_LINE", 100)
     rng = np.random.default_rng(7)
     points = np.sort(rng.permutation(60)[:24]).tolist()
     metric = sv.metrics.line(points)
@@ -50,16 +50,14 @@ def test_the_optimum_of_a_line_is_found(kind: str, monkeypatch: pytest.MonkeyPat
     if kind == "skewed":
         prior = 0.5 ** np.arange(24)
         prior /= prior.sum()
-    if kind == "stairs":
-        # Steps that go up and down: losses cross more than once.
-        apart = abs(np.subtract.outer(points, points))
-        loss = np.minimum(apart, 5) + 2.0 * (apart % 3 == 1)
+    if kind == "few actions":
+        loss = rng.random((9, 24)) - 0.5
     program = sv.optimal_mechanism(metric, 0.4, prior, loss, method="program")
     found = sv.optimal_mechanism(metric, 0.4, prior, loss, gap=1e-6)
-    assert "interior point, 576 unknowns, 1.9 constraints" in found.method
-    assert found.gap <= 1e-6 * found.loss
-    assert found.lower_bound <= program.loss * (1 + 1e-12)
-    assert program.lower_bound <= found.loss * (1 + 1e-12)
+    assert "interior point" in found.method
+    assert found.gap <= 1e-6 * abs(found.loss)
+    assert found.lower_bound <= program.loss + 1e-12
+    assert program.lower_bound <= found.loss + 1e-12
     assert found.certificate.verify().holds
     assert sv.epsilon(found.mechanism, metric).nats <= 0.4
 
