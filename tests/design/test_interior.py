@@ -42,6 +42,16 @@ def piece_of(metric: sv.Metric, eps: float, prior: np.ndarray, loss: np.ndarray)
     return piece
 
 
+def test_places_that_are_named_twice_are_merged_and_said() -> None:
+    points = np.concatenate([places(3), places(3)[:2]])
+    metric = sv.metrics.euclidean(points, labels=range(11))
+    prior = random_prior(11)
+    found = sv.optimal_mechanism(metric, 0.5, prior, loss_of(points, "distance"), method="interior", gap=1e-3)
+    assert "2 inputs at distance 0 from others" in found.method
+    assert (found.mechanism.matrix[9:] == found.mechanism.matrix[:2]).all()
+    assert found.gap <= 1e-3 * found.loss and found.certificate.verify().holds
+
+
 def small_problems() -> list[Piece]:
     rng = np.random.default_rng(1)
     scattered = rng.random((12, 2)) * 4

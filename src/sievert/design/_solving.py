@@ -125,6 +125,9 @@ def solve_problem(problem: Problem, method: str = "auto", gap: float = 1e-9, str
     methods = tuple(dict.fromkeys(part.method for part in parts))
     if len(parts) > 1:
         methods = (f"{len(parts)} groups of inputs, each by itself: {methods[0]}", *methods[1:])
+    alike = len(counts) - sum(piece.size for piece in pieces)
+    if alike:
+        methods = (*methods, f"{alike} inputs at distance 0 from others are answered as these are")
     lower, most = max(least, min(lower, upper) - spare), _spared(upper, problem.cost, counts)
     return Solved(counts, multipliers, uniform, lower, most, methods)
 
