@@ -144,7 +144,7 @@ def test_the_audit_proves_the_joint_cost(tmp_path: Path, name: str) -> None:
     assert found.proved
     assert found.exact_eps == Fraction(3, 5)
     assert found.together is not None
-    assert found.together.eps == sum(table.eps_at_pair for table in found.together.tables)
+    assert found.together.cost == sum(table.cost_at_pair for table in found.together.tables)
     assert found.record.after <= record_bound(scenario)
 
 
