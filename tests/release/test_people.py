@@ -126,6 +126,32 @@ def test_means_and_quantiles_of_chosen_rows_are_noted_too(tmp_path: Path) -> Non
     assert all("chosen at random" in row["note"] for row in done.table.rows)
 
 
+def test_a_run_that_is_resumed_keeps_the_same_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from sievert.release import _running as running
+    from sievert.release._sample import Sampled
+
+    kept, draw, choose = [], running.noisy_table, Sampled.codes
+
+    def chosen(self: Sampled, key: bytes) -> np.ndarray:
+        kept.append(choose(self, key).tolist())
+        return np.array(kept[-1], dtype=np.int64)
+
+    def broken(*given: object) -> object:
+        if len(kept) == 1:
+            raise OSError(28, "no space left")
+        return draw(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Sampled, "codes", chosen)
+    monkeypatch.setattr(running, "noisy_table", broken)
+    file = sampled_file(tmp_path, ["a,ann"] * 6 + ["b,ann"] * 6 + ["b,bob"])
+    with pytest.raises(Exception, match="no space left"):
+        sv.release.run(file)
+    done = sv.release.run(file)
+    assert len(kept) == 2
+    assert kept[0] == kept[1]
+    assert done.eps == 0  # it was charged by the run that broke off
+
+
 def test_taking_a_person_away_changes_nothing_of_others() -> None:
     from sievert.release._sample import Sampled
     from sievert.tables import Batch

@@ -20,6 +20,7 @@ from sievert.limits import best_guess
 from sievert.limits.promises import ApproximateClaim, Claim, ZeroConcentratedClaim
 from sievert.numerics import file_path, number
 from sievert.release._planning import DEFAULT_DELTA, promised_by
+from sievert.release._relations import moves_by_noise
 from sievert.results import Result
 
 __all__ = ["ChargedPlan", "ChargedRelease", "Fit", "LedgerAccount", "LedgerGuess", "account"]
@@ -323,8 +324,16 @@ def _plan_claims(planned: Planned) -> Iterator[tuple[str, Claim]]:
         yield name, ApproximateClaim(_above(planned.eps), 0.0, planned.count)
     pair = planned.record["pair"]
     if "moves" in pair:
-        law = law_from_data(pair["noise"])
-        each = max((sum(map(law.rho_of, move), Fraction(0)) for move in pair["moves"]), default=Fraction(0))
+        noises, moves = moves_by_noise(pair)
+        laws = [law_from_data(noise) for noise in noises]
+        costs = (
+            sum(
+                (law.rho_of(size) for law, steps in zip(laws, move, strict=True) for size in steps),
+                Fraction(0),
+            )
+            for move in moves
+        )
+        each = max(costs, default=Fraction(0))
         yield "ρ of the plan", ZeroConcentratedClaim(_above(planned.count * each))
 
 

@@ -18,7 +18,7 @@ from sievert.questions import seen
 from sievert.release._acceptance import require_accepted
 from sievert.release._plan import Plan, make_plan
 from sievert.release._protocol import Asked
-from sievert.release._relations import cost, planned_pair, relation_of, require_small_delta
+from sievert.release._relations import cost, moves_by_noise, planned_pair, relation_of, require_small_delta
 from sievert.results import Result
 
 __all__ = ["PlannedReleases", "plan", "promised_by"]
@@ -202,12 +202,19 @@ def promised_by(record: dict[str, Any]) -> PlannedClaim | None:
     pair = record["pair"]
     if "moves" not in pair:
         return None
-    law = law_from_data(pair["noise"])
-    width = max((len(move) for move in pair["moves"]), default=0)
-    if len(pair["moves"]) > 1 and not law.is_log_concave:
-        return None
-    steps = [max((move[i] for move in pair["moves"] if i < len(move)), default=0) for i in range(width)]
-    return planned_claim([(law, step) for step in steps], record["n"])
+    noises, moves = moves_by_noise(pair)
+    cells = []
+    for law, rows in zip(map(law_from_data, noises), zip(*moves, strict=True), strict=True):
+        if len(rows) > 1 and not law.is_log_concave:
+            return None
+        width = max(map(len, rows), default=0)
+        cells += [(law, max(row[i] for row in rows if i < len(row))) for i in range(width)]
+    return planned_claim(cells, record["n"])
+
+
+def _is_attained(pair: dict[str, Any]) -> bool:
+    """Whether what is planned is the move of one pair, not above those of several."""
+    return len(pair["moves"]) == 1 and not pair.get("above", False)
 
 
 def _result(made: Plan, ledger: Ledger, id: str, guess: tuple[float, bool] | None) -> PlannedReleases:
@@ -224,7 +231,7 @@ def _result(made: Plan, ledger: Ledger, id: str, guess: tuple[float, bool] | Non
         ledger.budget.currency.symbol,
         delta,
         None if claim is None else claim.epsilon(float(delta)),
-        claim is not None and claim.exact and len(found.record["pair"]["moves"]) == 1,
+        claim is not None and claim.exact and _is_attained(found.record["pair"]),
         None if found.eps is None else found.count * found.eps,
         epsilon_of(found.total, delta) if in_rho else None,
         None if guess is None else guess[0],

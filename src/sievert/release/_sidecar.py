@@ -188,7 +188,7 @@ def _of_cells(noise: TableNoise, plan: Plan) -> dict[str, Any]:
 @proof.register
 def _of_several(noise: SeveralNoise, plan: Plan) -> dict[str, Any]:
     certificate = noise_proof(plan)
-    joint = noise.joint
+    joint = noise.charged
     return {
         **({} if certificate is None else certificate.to_dict()),
         "theorem": "independent noise adds up: together the tables cost the largest sum over one pair of "

@@ -89,7 +89,7 @@ def _table_error(table: TableShare, confidence: float) -> str:
             f"off by at most {_plain(table.radius)} with probability {in_percent(confidence)} (standard "
             f"deviation {amount(table.noise_sd)})"
         )
-    return f"{name}: {off}, for ε = {number(table.eps_alone)}."
+    return f"{name}: {off}, for {table.symbol} = {number(table.cost_alone)}."
 
 
 def _leakage(found: Preview | Effect) -> Iterator[str]:
