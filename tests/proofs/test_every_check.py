@@ -420,6 +420,9 @@ BASES: dict[str, Callable[[], Content]] = {
         edges=[[0, 1, "1"], [2, 0, "3/2"]],
         pair=[2, 0],
     ),
+    "Gaussian noise": of(
+        "Gaussian noise", rho="1/4", variance="9", moves=[[[2, 1], "2"], [[3], "3/2"], [[1, 1], "2/3"]]
+    ),
     "released rows": of(
         "released mechanism",
         space={**NEAR, "alpha": None, "eps": "7/10"},
@@ -962,6 +965,16 @@ FORGED: list[tuple[str, tuple[Any, ...], Any, str]] = [
     ("tables of a policy", ("edges", 1), [2, 3, "3/2"], "are no two profiles"),
     ("tables of a policy", ("edges", 0), [0, 1, "0"], "are no two profiles"),
     ("tables of a policy", ("pair",), [1, 2], "no pair of neighbours"),
+    ("Gaussian noise", ("rho",), "1/5", "needs more noise"),
+    ("Gaussian noise", ("rho",), "1/3", "not the level"),
+    ("Gaussian noise", ("variance",), "8", "needs more noise"),
+    ("Gaussian noise", ("variance",), "0", "the variance above 0"),
+    ("Gaussian noise", ("moves", 1), [[4], "3/2"], "needs more noise"),
+    ("Gaussian noise", ("moves", 2), [[1, 1], "1/2"], "needs more noise"),
+    ("Gaussian noise", ("moves", 2), [[1, 1], "1"], "not the level"),
+    ("Gaussian noise", ("moves",), [], "no length, or changes nothing"),
+    ("Gaussian noise", ("moves", 0), [[], "2"], "no length, or changes nothing"),
+    ("Gaussian noise", ("moves", 0), [[2, 1], "-2"], "no length, or changes nothing"),
     ("released rows", ("space", "eps"), "69/100", "not private between"),
     ("released rows", ("rows", 0), ["3/4", "1/4"], "not private between"),
     ("released rows", ("rows", 0), ["2/3", "2/3"], "does not sum to 1"),

@@ -63,10 +63,18 @@ def test_every_law_has_a_proof(
     assert not proof_from_dict(less).verify()
 
 
-def test_noise_that_keeps_no_eps_says_so(tmp_path: Path) -> None:
+def test_gaussian_noise_is_proved_by_its_rho(tmp_path: Path) -> None:
     path = file(tmp_path, 'kind = "gaussian"\nsigma = 2.0', 'secrets = "complete"\nrecords = 5')
-    path.write_text(path.read_text().replace('kind = "record"', 'kind = "count"\nwhere = ["often"]'))
-    with pytest.raises(FileError, match="keeps no ε"):
+    path.write_text(path.read_text().replace('kind = "record"', 'kind = "histogram"'))
+    content = proof_of(path)
+    assert (content["kind"], content["rho"], content["variance"]) == ("Gaussian noise", "1/4", "4")
+    assert content["moves"] == [[[1, 1], "1"]]
+
+
+def test_what_is_drawn_in_floats_has_no_proof_and_says_so(tmp_path: Path) -> None:
+    path = file(tmp_path, 'kind = "exponential"\neps = 0.5')
+    path.write_text(path.read_text() + '[release]\nsampler = "float"\n')
+    with pytest.raises(FileError, match="drawn in floating point"):
         released_proof(load_scenario(path))
 
 

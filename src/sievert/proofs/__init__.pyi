@@ -30,6 +30,7 @@ from ._documents import Way as Way
 from ._estimation import LikelihoodProof as LikelihoodProof
 from ._estimation import TransportProof as TransportProof
 from ._gaussian import GaussianGuessProof as GaussianGuessProof
+from ._gaussian_noise import GaussianNoiseProof as GaussianNoiseProof
 from ._groups import DirectedProof as DirectedProof
 from ._groups import GroupsProof as GroupsProof
 from ._groups import images as images

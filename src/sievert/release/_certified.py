@@ -12,7 +12,15 @@ from fractions import Fraction
 from functools import singledispatch
 from pathlib import Path
 
-from sievert.channels import Channel, PlanarNoise, Privacy, ResponseChannel, SeveralNoise, TableNoise
+from sievert.channels import (
+    Channel,
+    GaussianLaw,
+    PlanarNoise,
+    Privacy,
+    ResponseChannel,
+    SeveralNoise,
+    TableNoise,
+)
 from sievert.errors import FileError, TooLargeError
 from sievert.files import Described, Scenario, TextScenario, VectorScenario, described, load_scenario
 from sievert.mechanisms import (
@@ -20,7 +28,16 @@ from sievert.mechanisms import (
     PixelatedLaplaceChannel,
     TruncatedGeometricChannel,
 )
-from sievert.proofs import JointNoiseProof, Neighbours, NoiseProof, Proof, ReleasedProof, Verification
+from sievert.policies import cell_moves
+from sievert.proofs import (
+    GaussianNoiseProof,
+    JointNoiseProof,
+    Neighbours,
+    NoiseProof,
+    Proof,
+    ReleasedProof,
+    Verification,
+)
 from sievert.release._plan import Plan, make_plan
 
 __all__ = ["check_released", "noise_proof", "released_proof"]
@@ -29,7 +46,7 @@ __all__ = ["check_released", "noise_proof", "released_proof"]
 LARGEST_PAIRS, LARGEST_ROWS, MOST_COMPARED = 100_000, 100_000, 2_000_000
 # A distance that a fraction with so small a denominator is, but for a share of 1/NEARLY, was that fraction.
 SHORT, NEARLY = 10**6, 10**12
-NO_EPS = "the noise keeps no ε; its ρ is what `sievert explain` and the ledger account for"
+NO_EPS = "the noise keeps no ε, and its ρ is proved for one table of Gaussian noise only"
 UNMOVED = "no record changes what is released: there is nothing to prove"
 JOINT = "several tables have a proof where each keeps an ε that is written as eps, and few values are listed"
 
@@ -52,10 +69,8 @@ def released_proof(scenario: Described) -> Proof:
 @released_proof.register
 def _of_records(scenario: Scenario) -> Proof:
     plan = make_plan(scenario)
-    if plan.pure_eps is None:
-        raise FileError(f"{scenario.source}: what is released has no proof: {NO_EPS}")
     try:
-        found = certified(plan.channel, plan)
+        found = certified(plan.channel, plan) if plan.pure_eps is not None else _without_eps(plan)
     except TooLargeError as problem:
         found = str(problem)
     if not plan.exact:
@@ -113,6 +128,20 @@ def certified(channel: Channel, plan: Plan) -> Proof | str:
 @certified.register
 def _of_cells(noise: TableNoise, plan: Plan) -> Proof | str:
     return noise_proof(plan) or UNMOVED
+
+
+def _without_eps(plan: Plan) -> Proof | str:
+    """Gaussian noise in one table, by its ρ; the rest says why not."""
+    law = None if plan.noise is None else plan.noise.law
+    if not isinstance(law, GaussianLaw) or plan.table is None:
+        return NO_EPS
+    if plan.scenario.policy.constrained:
+        return "public knowledge moves several records at once, and ρ is proved for one"
+    moves = cell_moves(plan.scenario.policy, plan.table, plan.scenario.tabulated.absence)
+    if len(moves) > LARGEST_PAIRS:
+        return f"a proof would list {len(moves)} moves"
+    listed = tuple((tuple(step for step in move.steps if step), move.length) for move in moves)
+    return GaussianNoiseProof.of(law.variance, listed) if listed else UNMOVED
 
 
 @certified.register

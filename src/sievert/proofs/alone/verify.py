@@ -2493,6 +2493,21 @@ def staircase_noise(proof: Content) -> str:
     return f"for every move of one record the stairs keep ε = {eps}, and no smaller one"
 
 
+def gaussian_noise(proof: Content) -> str:
+    """Σ c² ≤ 2·variance·ρ·distance² for every move (Canonne, Kamath and Steinke, Prop 5)."""
+    rho, variance = exact(proof["rho"]), exact(proof["variance"])
+    require(rho >= 0 and variance > 0, "rho must be ≥ 0 and the variance above 0")
+    found = [([whole(c, 1) for c in items(steps)], exact(d)) for steps, d in couples(proof["moves"])]
+    real = bool(found) and all(steps and d > 0 for steps, d in found)
+    require(real, "a move has no length, or changes nothing")
+    spare = [2 * variance * rho * d * d - sum(c * c for c in steps) for steps, d in found]
+    require(min(spare) >= 0, "a move needs more noise")
+    require(min(spare) == 0, "no move needs this ρ: it is not the level of this noise")
+    return (
+        f"for every move of one record the Gaussian noise keeps ρ = {shown(rho)} times its distance squared"
+    )
+
+
 def noise_of_tables(proof: Content) -> str:
     """Costs of two neighbours add up over independent tables, and none exceeds ε·distance."""
     eps = exact(proof["eps"])
@@ -3023,6 +3038,7 @@ def _cost(
 # ── All kinds, and what they cost ───────────────────────────────────────────────────────────────────────────
 KINDS: dict[str, Callable[[Content], str]] = {
     "Dalenius witness": dalenius,
+    "Gaussian noise": gaussian_noise,
     "accuracy counter-example": accuracy_counterexample,
     "additive capacity": additive_capacity,
     "approximate worst guess": approximate_worst_guess,
