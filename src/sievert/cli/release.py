@@ -39,7 +39,7 @@ def release(
     output: Annotated[Path | None, typer.Option(help="Write the released table here.")] = None,
     name: Annotated[str | None, typer.Option("--id", help="Name of this release in the ledger.")] = None,
     proof: Annotated[
-        Path | None, typer.Option(help="Save the proof that the noise is enough, for `sievert verify`.")
+        Path | None, typer.Option(help="Save the proof that what is drawn is private, for `sievert verify`.")
     ] = None,
     report: Annotated[Path | None, typer.Option(help="Write a self-contained HTML page here.")] = None,
     fresh: Annotated[
@@ -208,12 +208,8 @@ def _plan(
 
 
 def _save_proof(scenario: Scenario, path: Path, asked: Asked) -> None:
-    from sievert.errors import FileError
     from sievert.files import identified
     from sievert.proofs import save_proof
-    from sievert.release import make_plan, noise_proof
+    from sievert.release import released_proof
 
-    certificate = noise_proof(make_plan(scenario))
-    if certificate is None:
-        raise FileError(f"{path}: this mechanism has no certificate of its own; `sievert audit` checks it")
-    asked.write_text(path, save_proof(identified(certificate, scenario)))
+    asked.write_text(path, save_proof(identified(released_proof(scenario), scenario, released=True)))
