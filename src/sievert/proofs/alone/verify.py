@@ -1613,8 +1613,8 @@ def _require_private_parts(space: Space, counts: list[list[int]], known: dict[fl
     shifted = [[p << FINE for p in row] for row in counts]
     above = {length: math.ceil(q * (1 << FINE)) for length, (_, q) in known.items()}
     for x, z, e in space.arcs():
-        q = above[space.lengths[e]]
-        private = all(p >= q * other for p, other in zip(shifted[x], counts[z], strict=True))
+        least = above[space.lengths[e]]
+        private = all(p >= least * other for p, other in zip(shifted[x], counts[z], strict=True))
         require(private, f"the mechanism is not private between points {x} and {z}")
 
 
