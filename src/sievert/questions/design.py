@@ -207,6 +207,7 @@ def _on_map(
     scenario: Scenario, eps: float | None, gap: float | None, device: str | None
 ) -> Design | NoiseDesign:
     """The best of all mechanisms on few cells; otherwise the noise that a place could get."""
+    assert scenario.region is not None
     why = 'needs [use], such as loss = "distance", to say what places are for'
     if scenario.document.use is not None:
         try:
