@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from types import ModuleType
 
 import numpy as np
@@ -9,6 +10,8 @@ import pytest
 
 import sievert as sv
 from sievert.limits.promises import ApproximateClaim, ZeroConcentratedClaim
+from sievert.mechanisms import noise_on_cells
+from sievert.policies import Policy, Query
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +75,17 @@ def test_concentrated_claims_as_epsilon_and_delta(
     space = dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float)
     profile = dp.c.make_zCDP_to_approxDP(dp.m.make_gaussian(*space, math.sqrt(0.5 / rho))).map(1.0)
     assert profile.epsilon(delta) == pytest.approx(eps, rel=1e-6)
+
+
+def test_a_histogram_costs_less_than_any_mechanism_of_its_epsilon(dp: ModuleType) -> None:
+    """Theirs is ε²/2 for any ε; ε·tanh(ε/4) is what geometric noise on a histogram costs."""
+    space = dp.vector_domain(dp.atom_domain(T=int)), dp.l1_distance(T=int)
+    theirs = dp.c.make_pureDP_to_zCDP(dp.m.make_laplace(*space, 4.0)).map(2)
+    assert theirs == pytest.approx(0.125, rel=1e-9)
+    policy = Policy.differential(["a", "b", "c"], 10)
+    table = Query.histogram().statistic(policy)
+    noise = noise_on_cells(table, table.sensitivity(policy).steps, Fraction(1, 2))
+    assert float(noise.rho_of([1, 1])) == pytest.approx(0.062176501, abs=5e-10)
 
 
 def test_concentrated_claims_at_their_ends() -> None:

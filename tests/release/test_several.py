@@ -11,12 +11,15 @@ import numpy as np
 import pytest
 
 import sievert as sv
-from sievert.channels import QuantileNoise, SeveralNoise
+from sievert.channels import GeometricLaw, QuantileNoise, SeveralNoise
 from sievert.errors import FileError, SievertError
+from sievert.estimation import noisy_mean
 from sievert.files import load_scenario
+from sievert.mechanisms import privacy
 from sievert.policies import Policy
 from sievert.policies._asked import AskedQuantile
 from sievert.proofs import JointNoiseProof, proof_from_dict
+from sievert.report.release import page
 from sievert.sampling import for_channel
 
 AGES = """version = 1
@@ -143,7 +146,7 @@ def test_the_audit_proves_the_joint_cost(tmp_path: Path, name: str) -> None:
     assert found.proved
     assert found.exact_eps == Fraction(3, 5)
     assert found.together is not None
-    assert found.together.eps == sum(table.eps_at_pair for table in found.together.tables)
+    assert found.together.cost == sum(table.cost_at_pair for table in found.together.tables)
     assert found.record.after <= record_bound(scenario)
 
 
@@ -186,6 +189,8 @@ def test_with_hardly_any_noise_the_truth_comes_out(tmp_path: Path) -> None:
     assert found[("median", "")] == 6
     assert found[("sums", "south")] == 30
     assert done.eps == 50000
+    # The page shows every number, with or without an interval.
+    assert "What is published" in page(done, load_scenario(tmp_path / "file.toml"))
     # One reservation and one commit for all.
     ledger = (tmp_path / "budget.ledger" / "ledger.jsonl").read_text(encoding="utf-8")
     kinds = [json.loads(line)["b"]["kind"] for line in ledger.splitlines()]
@@ -206,6 +211,26 @@ def test_a_mean_over_a_public_number_is_a_sum_in_smaller_steps(tmp_path: Path) -
     done = sv.release.run(tmp_path / "file.toml")
     assert done.table is not None
     assert done.table.rows[0]["value"] == 8.4
+
+
+def test_centring_halves_the_deviation_of_a_mean() -> None:
+    """Both have the same range of 0 to 100 and ε: a sum that is not centred moves twice as far."""
+    number = GeometricLaw(privacy(Fraction(1, 2), None))
+    centred, plain = (GeometricLaw(privacy(Fraction(1, steps), None)) for steps in (100, 200))
+    limits = (Fraction(0), Fraction(100))
+    found = noisy_mean(Fraction(-2310), 1004, (centred, number), Fraction(1), limits, 0.95, Fraction(50))
+    assert found.sd == pytest.approx(0.141003, abs=5e-7)
+    other = noisy_mean(Fraction(-2310 + 50 * 1004), 1004, (plain, number), Fraction(1), limits, 0.95)
+    assert other.value == pytest.approx(found.value, rel=1e-12)
+    assert other.sd == pytest.approx(0.311527, abs=5e-7)
+
+
+def test_a_grid_from_the_data_is_refused(tmp_path: Path) -> None:
+    """The points of the data say who is there: a grid is public, and the data's own file is not."""
+    text = PEOPLE.replace('q = 0.5\nof = "age"', 'q = 0.5\nof = "age"\ngrid = "data.csv"')
+    with pytest.raises(FileError, match=r"data\.csv"):
+        sv.release.run(written(tmp_path, text))
+    assert not (tmp_path / "budget.ledger").exists()
 
 
 # ── Quantiles: the worked law, every small database, OpenDP ─────────────────────────────────────────────────
@@ -260,7 +285,7 @@ def test_ranks_off() -> None:
 @pytest.mark.parametrize("q", ["1/2", "1/4", "9/10"])
 def test_no_pair_of_small_databases_exceeds_eps(q: str) -> None:
     noise, other = quantile(4, q, 1), quantile(4, q, 1, "add-remove")
-    for size in range(1, 5):
+    for size in range(1, 6):
         laws = {
             records: noise.log_probabilities(counted(noise, records))
             for records in product(range(4), repeat=size)

@@ -13,16 +13,26 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from sievert.arrays import FloatArray, IndexArray, IntArray
+from sievert.channels._laws import GeometricLaw, NoiseLaw, Privacy
 from sievert.channels._noise import NoiseChannel, TableNoise
 from sievert.channels._rho import rho_of_selection
 from sievert.numerics import log_sum, number
-from sievert.policies import LargestCost, OnGrid, Policy, Statistic, largest_cost
+from sievert.policies import (
+    CellCost,
+    JointMove,
+    LargestCost,
+    OnGrid,
+    Policy,
+    Statistic,
+    joint_moves,
+    largest_cost,
+)
 
 __all__ = ["MeanOf", "QuantileNoise", "SeveralNoise"]
 
@@ -77,9 +87,15 @@ class QuantileNoise(NoiseChannel):
         """What one position costs that a record takes or leaves; it takes one and leaves another."""
         return steps * self.alone * self.eps
 
-    def cell_rho(self, steps: int) -> Fraction:
-        """The same in ρ."""
-        return steps * self.alone * rho_of_selection(self.eps)
+    def cell_rho(self, steps: int, alone: bool = False) -> Fraction:
+        """The same in ρ, where a record takes one position and leaves another; or (`alone`) does one of both.
+
+        ρ is convex in ε, and losses of all records span what their ε add up to: half of what twice the ε
+        costs is exact for two positions, and enough for one.
+        """
+        if alone:
+            return rho_of_selection(self.cell_eps(steps))
+        return rho_of_selection(self.cell_eps(2 * steps)) / 2
 
     def log_probabilities(self, totals: IntArray) -> FloatArray:
         """ln of the probability of every grid point, for a table of positions."""
@@ -133,9 +149,15 @@ class SeveralNoise(NoiseChannel):
         self.parts, self.names = tuple(parts), tuple(names)
         self.policy, self.absence, self.means = policy, absence, tuple(means)
 
-    def among(self, policy: Policy, chosen: IndexArray) -> SeveralNoise:
+    def among(self, policy: Policy, chosen: IndexArray, absence: bool | None = None) -> SeveralNoise:
         """The same noise for some of the values, as another policy has them."""
-        return SeveralNoise([_among(p, chosen) for p in self.parts], self.names, policy, self.absence)
+        left_out = self.absence if absence is None else absence
+        return SeveralNoise([_among(p, chosen) for p in self.parts], self.names, policy, left_out)
+
+    @property
+    def tables(self) -> tuple[Statistic, ...]:
+        """The tables over the policy's values."""
+        return tuple(part.statistic for part in self.parts)
 
     @property
     def keeps_eps(self) -> bool:
@@ -145,21 +167,59 @@ class SeveralNoise(NoiseChannel):
     @cached_property
     def joint(self) -> LargestCost:
         """What all cost together in ε, with the pair that attains it."""
-        return self._largest([_cell_eps(part) for part in self.parts], 1)
+        return self.largest(in_rho=False)
 
     @cached_property
     def joint_rho(self) -> LargestCost:
-        """What all cost together in ρ; records of one person that move alike are one person's."""
-        return self._largest([_cell_rho(part) for part in self.parts], 2)
+        """What all cost together in ρ, with the pair that attains it."""
+        return self.largest(in_rho=True)
 
-    def _largest(self, costs: Sequence[Any], power: int) -> LargestCost:
-        tables = [part.statistic for part in self.parts]
-        return largest_cost(self.policy, tables, costs, absence=self.absence, power=power)
+    @property
+    def charged(self) -> LargestCost:
+        """What all cost together: in ε, or in ρ where some noise keeps no ε."""
+        return self.joint if self.keeps_eps else self.joint_rho
+
+    def largest(self, in_rho: bool, multiple: int = 1) -> LargestCost:
+        """What all cost for the worst pair, of which so many records move alike."""
+        costs = [self._cell_rho(part) if in_rho else _cell_eps(part) for part in self.parts]
+        return largest_cost(
+            self.policy,
+            self.tables,
+            costs,
+            absence=self.absence,
+            multiple=multiple,
+            power=2 if in_rho else 1,
+        )
+
+    @cached_property
+    def moves(self) -> tuple[JointMove, ...]:
+        """The moves of one record that no other exceeds in the cells of every table."""
+        return joint_moves(self.policy, self.tables, self.absence)
+
+    def cells(self, move: JointMove, multiple: int = 1) -> list[tuple[NoiseLaw, int]]:
+        """For every cell that so many records move alike, its noise and by how many steps.
+
+        A quantile keeps an ε, and tells no more than binary response of that ε does, which is geometric noise
+        moved by one step (Kairouz, Oh and Viswanath, Thm 3.1).
+        """
+        found: list[tuple[NoiseLaw, int]] = []
+        for part, steps in zip(self.parts, move.steps, strict=True):
+            if not isinstance(part, QuantileNoise):
+                found += [(part.law, multiple * size) for size in steps]
+            elif steps:
+                eps = part.cell_eps(multiple * sum(steps))
+                found.append((GeometricLaw(Privacy(float(eps), None, exact_eps=eps)), 1))
+        return found
+
+    def _cell_rho(self, part: TableNoise | QuantileNoise) -> CellCost:
+        if isinstance(part, QuantileNoise):
+            return partial(part.cell_rho, alone=self.policy.absent is not None)
+        return part.law.rho_of
 
     @property
     def written(self) -> tuple[str, Fraction]:
-        """ε of all together."""
-        return "eps", self.joint.cost
+        """ε of all together, or ρ where some noise keeps no ε."""
+        return "eps" if self.keeps_eps else "rho", self.charged.cost
 
     def log_probability(self, answer: Any, output: Any) -> float:
         """ln of the probability of all outputs together, for all tables together."""
@@ -179,11 +239,7 @@ def _among(part: TableNoise | QuantileNoise, chosen: IndexArray) -> TableNoise |
     return type(part)(some, part.law, part.limits)
 
 
-def _cell_eps(part: TableNoise | QuantileNoise) -> Any:
+def _cell_eps(part: TableNoise | QuantileNoise) -> CellCost:
     if isinstance(part, QuantileNoise):
         return part.cell_eps
     return lambda steps: part.eps_of_steps(Fraction(steps))
-
-
-def _cell_rho(part: TableNoise | QuantileNoise) -> Any:
-    return part.cell_rho if isinstance(part, QuantileNoise) else part.law.rho_of

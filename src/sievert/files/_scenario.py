@@ -239,9 +239,9 @@ class Scenario(Described):
         """The ρ for one record of noise in cells that keeps no ε; None: it keeps one, or is no such noise."""
         with self._at("mechanism"):
             noise = self.channel
-            if not isinstance(noise, TableNoise) or noise.keeps_eps or self.policy.is_metric:
+            if not isinstance(noise, TableNoise | SeveralNoise) or noise.keeps_eps or self.policy.is_metric:
                 return None
-            return rho_of_table(self, noise)
+            return noise.joint_rho.cost if isinstance(noise, SeveralNoise) else rho_of_table(self, noise)
 
     @property
     def claimed(self) -> dict[str, Any] | None:

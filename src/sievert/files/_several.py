@@ -1,60 +1,95 @@
 """Several queries of one file, and those that are no single table: their tables, and the noise of each.
 
-Every query gets its share of ε. No pair of values need be the worst for all of them: the shares are scaled up
-together until the worst pair costs ε.
+Every query gets its share of ε, or of ρ. No pair of values need be the worst for all of them: the shares are
+scaled up together until the worst pair costs all of it.
 """
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import singledispatch
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from sievert.channels import MeanOf, QuantileNoise, SeveralNoise, TableNoise
 from sievert.errors import FileError, MechanismError
-from sievert.mechanisms import AddedToNumbers, Family, on_cells
-from sievert.policies import AskedSeveral, Policy, Tabled
+from sievert.ledger import largest_rho
+from sievert.limits import planned_claim
+from sievert.mechanisms import AddedGaussian, AddedToNumbers, Family, on_cells
+from sievert.policies import AskedSeveral, Policy, Tabled, joint_moves
 
 if TYPE_CHECKING:
     from sievert.files._scenario import Scenario
 
 __all__ = ["several_noise"]
 
+# ε of a quantile is rounded down to such a part; a search for ρ at ε and δ ends after so many halvings.
+ROUNDED_DOWN = 10**12
+HALVINGS = 20
+# A δ that is summed in floats stays so much below the limit.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """The tables that a file asks for, with what each gets of the budget."""
+
+    policy: Policy
+    absence: bool
+    tables: list[Tabled]
+    parts: list[Fraction]
+    names: list[str]
+    means: list[MeanOf]
+    shared: bool
+
+    def noise(self, parts: list[TableNoise | QuantileNoise]) -> SeveralNoise:
+        """The noise of all tables together."""
+        return SeveralNoise(parts, self.names, self.policy, self.absence, self.means)
+
+    @property
+    def has_quantile(self) -> bool:
+        return any(table.order is not None for table in self.tables)
+
 
 def several_noise(scenario: Scenario, family: Family, drops: bool, eps: Fraction | None) -> SeveralNoise:
-    """The noise of every table that the file asks for, on one ε."""
+    """The noise of every table that the file asks for, on one ε or ρ."""
+    asked = _asked(scenario, drops)
+    try:
+        return _shared(_added(family, asked.tables), asked, eps)
+    except MechanismError as problem:
+        raise FileError(f"mechanism.{problem}") from None
+
+
+def _asked(scenario: Scenario, drops: bool) -> _Asked:
     policy, asked = scenario.policy, scenario.document.query
-    absence = drops and policy.absent is None
     if isinstance(asked, AskedSeveral):
         queries, shares, titles = asked.parts, asked.shares, asked.titles
     else:
         queries, shares = [asked], [Fraction(1)]
         titles = [asked.name or str(asked.declared())]
-    tables: list[Tabled] = []
-    parts, names = [], []
-    means = []
+    found = _Asked(
+        policy,
+        drops and policy.absent is None,
+        [],
+        [],
+        [],
+        [],
+        any(query.share is not None for query in queries),
+    )
     with scenario.at("query"):
         for query, share, title in zip(queries, shares, titles, strict=True):
-            found = query.tables(policy, scenario.columns, drops)
-            if found[0].mean is not None:
-                words, (middle, *limits) = query.over(policy, scenario.columns).words, found[0].mean
-                ends = limits[0], limits[1]
-                means.append(MeanOf(title, words, len(tables), len(tables) + 1, middle, ends))
-            tables += found
-            parts += [share * table.part for table in found]
-            names += [title if len(found) == 1 else f"{title}: {table.words}" for table in found]
-    if eps is None:
-        raise FileError(
-            "mechanism.eps: several queries, means and quantiles share one ε; give eps, not alpha"
-        )
-    added = _added(family, tables)
-    if eps == 0:
-        raise FileError("mechanism.eps is 0: nothing would be told; give a positive eps")
-    noise = SeveralNoise(_noises(policy, added, tables, parts, eps, absence), names, policy, absence, means)
-    cost = noise.joint.cost
-    if cost in (0, eps):
-        return noise
-    scaled = _noises(policy, added, tables, parts, eps * eps / cost, absence)
-    return SeveralNoise(scaled, names, policy, absence, means)
+            tables = query.tables(policy, scenario.columns, drops)
+            if tables[0].mean is not None:
+                words, (middle, *limits) = query.over(policy, scenario.columns).words, tables[0].mean
+                place, ends = len(found.tables), (limits[0], limits[1])
+                found.means.append(MeanOf(title, words, place, place + 1, middle, ends))
+            found.tables.extend(tables)
+            found.parts.extend(share * table.part for table in tables)
+            found.names.extend(title if len(tables) == 1 else f"{title}: {t.words}" for t in tables)
+    return found
 
 
 def _added(family: Family, tables: list[Tabled]) -> AddedToNumbers | None:
@@ -71,22 +106,30 @@ def _added(family: Family, tables: list[Tabled]) -> AddedToNumbers | None:
         why = "with outputs " if added is not None else ""
         raise FileError(
             f'mechanism: kind = "{kind}" {why}is no noise for tables over all records; use "geometric", '
-            '"truncated-geometric" or "staircase" without outputs (quantiles are chosen by the exponential '
-            "mechanism beside them)"
+            '"truncated-geometric", "staircase" or "gaussian" without outputs (quantiles are chosen by the '
+            "exponential mechanism beside them)"
         )
     return added
 
 
-def _noises(
-    policy: Policy,
-    added: AddedToNumbers | None,
-    tables: list[Tabled],
-    parts: list[Fraction],
-    eps: Fraction,
-    absence: bool,
-) -> list[TableNoise | QuantileNoise]:
+@singledispatch
+def _shared(added: AddedToNumbers | None, asked: _Asked, eps: Fraction | None) -> SeveralNoise:
+    """Shares of ε."""
+    if eps is None:
+        raise FileError(
+            "mechanism.eps: several queries, means and quantiles share one ε; give eps, not alpha"
+        )
+    if eps == 0:
+        raise FileError("mechanism.eps is 0: nothing would be told; give a positive eps")
+    noise = asked.noise(_of_eps(added, asked, eps))
+    cost = noise.joint.cost
+    return noise if cost in (0, eps) else asked.noise(_of_eps(added, asked, eps * eps / cost))
+
+
+def _of_eps(added: AddedToNumbers | None, asked: _Asked, eps: Fraction) -> list[TableNoise | QuantileNoise]:
+    policy, absence = asked.policy, asked.absence
     found: list[TableNoise | QuantileNoise] = []
-    for table, part in zip(tables, parts, strict=True):
+    for table, part in zip(asked.tables, asked.parts, strict=True):
         if table.order is not None:
             found.append(_quantile(policy, table, part * eps, absence))
             continue
@@ -95,11 +138,91 @@ def _noises(
         # The interval of a mean needs its two numbers as they were drawn.
         clamps = added.clamps and table.part == 1
         limits = table.statistic.range(policy, absence) if clamps else None
-        try:
-            law = added.law(table.statistic, sensitivity, part * eps, None, policy=policy, absence=absence)
-        except MechanismError as problem:
-            raise FileError(f"mechanism.{problem}") from None
+        law = added.law(table.statistic, sensitivity, part * eps, None, policy=policy, absence=absence)
         found.append(on_cells(table.statistic, law, limits))
+    return found
+
+
+# ── Gaussian noise: shares of ρ ─────────────────────────────────────────────────────────────────────────────
+
+
+@_shared.register
+def _gaussian(added: AddedGaussian, asked: _Asked, eps: Fraction | None) -> SeveralNoise:
+    """By σ the same in every table; by ρ, or by ε and δ, in shares of ρ."""
+    if added.sigma is not None:
+        return _of_sigma(added, asked)
+    if added.rho is not None:
+        return _of_rho(added, asked, added.rho)
+    assert added.level is not None and added.delta is not None
+    return _calibrated(added, asked, added.level, added.delta)
+
+
+def _of_sigma(added: AddedGaussian, asked: _Asked) -> SeveralNoise:
+    if asked.has_quantile:
+        raise FileError(
+            "mechanism.sigma: a quantile is chosen on its grid and has no σ; give rho, of which each query "
+            "gets its share"
+        )
+    if asked.shared:
+        raise FileError(
+            "mechanism.sigma: is the noise of every table alike, so that shares say nothing; leave out every "
+            "share, or give rho, of which each query gets its share"
+        )
+    policy, absence = asked.policy, asked.absence
+    tables = [table.statistic for table in asked.tables]
+    laws = [
+        added.law(t, t.sensitivity(policy, absence), None, None, policy=policy, absence=absence)
+        for t in tables
+    ]
+    return asked.noise([on_cells(table, law) for table, law in zip(tables, laws, strict=True)])
+
+
+def _of_rho(added: AddedGaussian, asked: _Asked, rho: Fraction) -> SeveralNoise:
+    """Scaled up as shares of ε are; ρ of a quantile grows more slowly than its share, and stays below."""
+    noise = asked.noise(_by_shares(added, asked, rho))
+    cost = noise.joint_rho.cost
+    return noise if cost in (0, rho) else asked.noise(_by_shares(added, asked, rho * rho / cost))
+
+
+def _by_shares(added: AddedGaussian, asked: _Asked, rho: Fraction) -> list[TableNoise | QuantileNoise]:
+    found: list[TableNoise | QuantileNoise] = []
+    for table, part in zip(asked.tables, asked.parts, strict=True):
+        if table.order is not None:
+            # ρ ≤ ε²/8 for losses that span ε.
+            root = math.isqrt(math.floor(8 * part * rho * ROUNDED_DOWN**2))
+            found.append(_quantile(asked.policy, table, Fraction(root, ROUNDED_DOWN), asked.absence))
+        else:
+            law = added.of_rho(table.statistic, part * rho, asked.policy, asked.absence)
+            found.append(on_cells(table.statistic, law))
+    return found
+
+
+def _calibrated(added: AddedGaussian, asked: _Asked, eps: Fraction, delta: Fraction) -> SeveralNoise:
+    """From the ρ that ε and δ surely allow up to the largest at which δ(ε) of every move is kept.
+
+    δ need not fall with σ: what is certain is the noise that is used, not that it is least.
+    """
+    policy = asked.policy
+    if policy.is_metric or policy.constrained:
+        raise FileError(
+            "mechanism.eps with delta: on distances, and under public knowledge, δ has no closed form; give "
+            "rho, of which each query gets its share"
+        )
+    moves = joint_moves(policy, [table.statistic for table in asked.tables], asked.absence)
+
+    def kept(noise: SeveralNoise) -> bool:
+        found = (planned_claim(noise.cells(move), 1).delta(np.array([float(eps)])) for move in moves)
+        return all(float(part[0]) * (1 + ROUNDING) <= float(delta) for part in found)
+
+    low = largest_rho(eps, delta)
+    high, found = 2 * low, _of_rho(added, asked, low)
+    for _ in range(HALVINGS):
+        middle = Fraction(math.floor((low + high) / 2 * ROUNDED_DOWN**2), ROUNDED_DOWN**2)
+        tried = _of_rho(added, asked, middle)
+        if kept(tried):
+            low, found = middle, tried
+        else:
+            high = middle
     return found
 
 

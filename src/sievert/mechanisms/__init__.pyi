@@ -18,6 +18,7 @@ from ._family import inputs_of as inputs_of
 from ._family import privacy as privacy
 from ._from_metric import metric_channel as metric_channel
 from ._from_metric import tight_constraints as tight_constraints
+from ._gaussian import AddedGaussian as AddedGaussian
 from ._gaussian import squared_sensitivity as squared_sensitivity
 from ._geometric import GeometricChannel as GeometricChannel
 from ._geometric import IrregularGeometricChannel as IrregularGeometricChannel

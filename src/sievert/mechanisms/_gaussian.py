@@ -32,7 +32,7 @@ from sievert.policies import (
     largest_cost,
 )
 
-__all__ = ["Gaussian", "squared_sensitivity"]
+__all__ = ["AddedGaussian", "Gaussian", "squared_sensitivity"]
 
 # What the exact sampler takes, in steps.
 LARGEST_SIGMA = Fraction(2**40)
@@ -93,6 +93,14 @@ class AddedGaussian(AddedToNumbers):
         assert self.level is not None and self.delta is not None
         moves = _moves(policy, statistic, absence)
         return _within("delta", self.delta, _calibrated(moves, float(self.level), float(self.delta)))
+
+    def of_rho(self, statistic: Statistic, rho: Fraction, policy: Policy, absence: bool = False) -> NoiseLaw:
+        """The noise with which one table costs this ρ, whatever it is that the file writes."""
+        squared = squared_sensitivity(policy, statistic, absence)
+        if not squared:
+            return GaussianLaw(Fraction(1))
+        name, given = ("rho", self.rho) if self.delta is None else ("delta", self.delta)
+        return _within(name, given or rho, GaussianLaw.of_variance(squared / (2 * rho)))
 
 
 def _within(name: str, given: Fraction, law: GaussianLaw) -> GaussianLaw:

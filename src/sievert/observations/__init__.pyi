@@ -37,6 +37,7 @@ from ._repeats import guess_limit as guess_limit
 from ._repeats import guessed_together as guessed_together
 from ._repeats import releases_within as releases_within
 from ._repeats import repeated_guess as repeated_guess
+from ._several_view import SeveralView as SeveralView
 from ._success import SuccessCurve as SuccessCurve
 from ._success import SuccessProbability as SuccessProbability
 from ._success import success_curve as success_curve

@@ -275,6 +275,6 @@ def _profile(situation: _Situation) -> bytes:
     peak = situation.logs.max(axis=0)
     seen = ~np.isneginf(peak)
     kinds, kind = np.unique(np.round(situation.logs[:, seen] - peak[seen], 12), axis=1, return_inverse=True)
-    mass = np.log(np.bincount(kind.ravel(), weights=np.exp(peak[seen])))
+    mass = log_of(np.bincount(kind.ravel(), weights=np.exp(peak[seen])))  # columns below 1e-308 count as none
     belief = np.append(situation.likeliest, 0.0)
     return (np.round(np.column_stack([np.vstack([kinds, mass]), belief]), 12) + 0.0).tobytes()

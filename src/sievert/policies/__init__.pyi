@@ -2,6 +2,9 @@ from ._answers import Answers as Answers
 from ._asked import AskedMean as AskedMean
 from ._asked import AskedSeveral as AskedSeveral
 from ._asked import OnGrid as OnGrid
+from ._joint_moves import JointMove as JointMove
+from ._joint_moves import cells_moved as cells_moved
+from ._joint_moves import joint_moves as joint_moves
 from ._kinds import AskedQuery as AskedQuery
 from ._kinds import PolicyModel as PolicyModel
 from ._kinds import Tabled as Tabled

@@ -227,7 +227,10 @@ def _by_noise(view: Seen, rho: Fraction) -> Promise:
     words = claim_of(**(scenario.claimed or {})).words
     stated = scenario.mechanism.approximate
     delta = READ_DELTA if stated is None else stated[1]
-    if neighbours is None:
+    level = view.level_at(delta)
+    if level is not None:
+        found, how = level.nats, "and exactly" if level.exact else "and at most"
+    elif neighbours is None:
         found, how = ZeroConcentratedClaim(float(rho)).epsilon(delta), "which implies"
     else:
         found, how = smallest_epsilon(*neighbours, delta), "and exactly"
@@ -245,7 +248,7 @@ def _stated(view: Seen, stated: ClaimModel) -> Promise:
         )
     neighbours = view.neighbours()
     if neighbours is None:
-        return _implied(stated, view.epsilon.nats, words)
+        return _of_several(view, stated, words) or _implied(stated, view.epsilon.nats, words)
     if stated.eps is not None:
         found = smallest_epsilon(*neighbours, stated.delta)
         kept = found <= stated.eps * (1 + CLAIM_TOLERANCE)
@@ -254,6 +257,19 @@ def _stated(view: Seen, stated: ClaimModel) -> Promise:
         rho = concentration(*neighbours)
         return Promise(words, rho <= stated.rho * (1 + CLAIM_TOLERANCE), f"ρ = {rho:.6g}")
     return _gaussian(neighbours, stated, view.epsilon.nats, words)
+
+
+def _of_several(view: Seen, stated: ClaimModel, words: str) -> Promise | None:
+    """A claim held against what several tables keep at a δ, or in ρ; None where that is not known."""
+    level = None if stated.eps is None or not stated.delta else view.level_at(stated.delta)
+    if level is not None and stated.eps is not None:
+        kept = level.nats <= stated.eps * (1 + CLAIM_TOLERANCE)
+        most = "" if level.exact else "at most "
+        return Promise(words, kept, f"{most}ε = {level.nats:.6g} at δ = {stated.delta:g}")
+    if stated.rho is None or view.rho is None:
+        return None
+    kept = view.rho <= stated.rho * (1 + CLAIM_TOLERANCE)
+    return Promise(words, kept, f"ρ = {float(view.rho):.6g}")
 
 
 def _implied(stated: ClaimModel, eps: float, words: str) -> Promise:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import singledispatch
 
@@ -22,12 +22,15 @@ from sievert.channels import (
     Channel,
     GeometricLaw,
     NoiseChannel,
+    NoiseLaw,
     PlanarNoise,
+    QuantileNoise,
     SeveralNoise,
     SumNoise,
+    TableNoise,
 )
 from sievert.errors import FileError, TooLargeError
-from sievert.measures import gains
+from sievert.measures import Adversary, gains
 from sievert.numerics import brief, require_size
 from sievert.observations import (
     Breaches,
@@ -36,7 +39,10 @@ from sievert.observations import (
     OneRecord,
     PredicateBreach,
     Rates,
+    RecordGain,
     RecordView,
+    RepeatedGuess,
+    SeveralView,
     SimulatedGain,
     SuccessCurve,
     SuccessProbability,
@@ -51,6 +57,7 @@ from sievert.observations import (
     worst_level,
 )
 from sievert.orders import InWords
+from sievert.policies import cells_moved
 from sievert.questions._seen import Seen, Unlisted
 
 __all__ = ["about_predicate", "half_time", "record_breaches", "releases_until", "simulated_guess"]
@@ -61,6 +68,8 @@ MOST_RATIOS = 64
 LARGEST_REGION = 2_000_000
 # Releases that are looked at for a guess that is right often enough.
 MOST_RELEASES = 1 << 14
+# Kinds of values that several tables tell apart, all of whose pairs are compared; ratios of two of them.
+LARGEST_KINDS, LARGEST_RATIOS, SAME_RATIO = 1_000, 1 << 20, 1e-11
 EXACT = "exact: one record seen through the noise"
 SEED = 0
 
@@ -214,7 +223,18 @@ def _view(view: Unlisted) -> OneRecord:
             f"{view.scenario.source}, policy.permitted: what others leave possible differs from record to "
             "record, so that there is no one curve; `sievert audit FILE` says what one record gives away"
         )
+    return _bounded(view.noise, view)
+
+
+@singledispatch
+def _bounded(noise: NoiseChannel, view: Unlisted) -> OneRecord:
+    """One record, and where its guess has no closed form what ε or ρ allows."""
     return view.views[0]
+
+
+@_bounded.register
+def _several_bounded(noise: SeveralNoise, view: Unlisted) -> OneRecord:
+    return AllowedView(noise, view.views[0].belief, view)
 
 
 def half_time(view: Seen, found: Breaches) -> BreachUntil | None:
@@ -233,6 +253,21 @@ def half_time(view: Seen, found: Breaches) -> BreachUntil | None:
     )
 
 
+@dataclass(frozen=True, eq=False)
+class AllowedView(SeveralView):
+    """Several tables, whose guess is bounded where it has no closed form."""
+
+    seen: Unlisted
+
+    def guess(self, releases: int = 1) -> RepeatedGuess:
+        """The best guess after independent releases, exactly or at most."""
+        return self.seen.repeated(releases)
+
+    def gain(self, adversary: Adversary, releases: int = 1) -> RecordGain:
+        """The guess in one try, exactly or at most."""
+        return self.seen.gain(adversary, releases)
+
+
 @singledispatch
 def told_apart(noise: NoiseChannel, view: Seen, hardest: bool = False) -> Channel:
     """The two values of a record that are easiest (or hardest) to tell apart, as a channel of two inputs."""
@@ -241,11 +276,72 @@ def told_apart(noise: NoiseChannel, view: Seen, hardest: bool = False) -> Channe
 
 @told_apart.register
 def _of_several(noise: SeveralNoise, view: Seen, hardest: bool = False) -> Channel:
-    raise TooLargeError(
-        "breaches of several tables at once are not followed; `sievert audit` with [adversary] observations "
-        "says how well one record is guessed after many releases, and a file of one query is followed",
-        size=math.inf,
-    )
+    """By the cells that the two values move in every table: noise is independent, so that ratios multiply."""
+    if any(isinstance(part, QuantileNoise) for part in noise.parts):
+        raise TooLargeError(
+            "how a quantile tells two values apart depends on all other records, so that breaches are not "
+            "followed; `sievert audit` with [adversary] observations bounds how well one record is guessed "
+            "after many releases, and a file without the quantile is followed",
+            size=math.inf,
+        )
+    values = view.scenario.policy.values
+    kinds = np.column_stack([part.statistic.alike[1] for part in noise.parts])
+    chosen = np.unique(kinds, axis=0, return_index=True)[1]
+    require_size(len(chosen), LARGEST_KINDS, "the values that some table tells apart", "ask `sievert audit`")
+    first, second = (chosen[side] for side in np.triu_indices(len(chosen), 1))
+    if not len(first):
+        raise FileError(f"{view.scenario.source}, query: all values add the same, so nothing is told")
+    tables = [cells_moved(part.statistic, first, second) for part in noise.parts]
+    rows = np.column_stack([column for both in tables for column in both])
+    moves, where = np.unique(rows, axis=0, return_index=True)
+    laws = [part.law for part in noise.parts if isinstance(part, TableNoise) for _ in range(2)]
+    hidden: dict[tuple[int, int], float] = {}
+    rate = [_affinity(laws, move, hidden) for move in moves.tolist()]
+    place = int(np.argmin(rate) if hardest else np.argmax(rate))
+    pair = (values[int(side[where[place]])] for side in (first, second))
+    return _product(laws, moves[place].tolist(), tuple(pair))
+
+
+def _affinity(laws: list[NoiseLaw], move: list[int], known: dict[tuple[int, int], float]) -> float:
+    """-ln Σ √(P·Q), which adds up over cells; what was computed before is looked up."""
+    total = 0.0
+    for place, steps in enumerate(move):
+        key = place - place % 2, steps
+        if steps and key not in known:
+            found = ratios_after(laws[place], steps, 1)
+            known[key] = -float(np.logaddexp.reduce((found.log_pmf + found.log_shown) / 2))
+        total += known[key] if steps else 0.0
+    return total
+
+
+def _product(laws: list[NoiseLaw], move: list[int], pair: tuple[Hashable, ...]) -> Channel:
+    """The law of the product of all cells' likelihood ratios, for the first of two values and the second."""
+    ratios, rows = np.zeros(1), np.zeros((2, 1))
+    for law, steps in zip(laws, move, strict=True):
+        if not steps:
+            continue
+        found = ratios_after(law, steps, 1)
+        if found.hidden > 0:
+            raise TooLargeError(
+                f"{law.words()} rules values out, which several tables do not follow", size=math.inf
+            )
+        require_size(
+            len(ratios) * len(found.logs), LARGEST_RATIOS, "the likelihood ratios", "ask `sievert audit`"
+        )
+        both = np.stack([found.log_shown, found.log_pmf])
+        ratios = np.add.outer(ratios, found.logs).ravel()
+        rows = (rows[:, :, None] + both[:, None, :]).reshape(2, -1)
+        ratios, rows = _merged(ratios, rows)
+    outputs = [InWords(f"with odds e^{ratio!r}") for ratio in ratios.tolist()]
+    return Channel.trusted(rows, "log", list(pair), outputs)
+
+
+def _merged(ratios: FloatArray, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Outputs of one ratio are one output; sums of floats miss each other by some units in the last place."""
+    order = np.argsort(ratios, kind="stable")
+    ratios, rows = ratios[order], rows[:, order]
+    starts = np.flatnonzero(np.append(True, np.diff(ratios) > SAME_RATIO))
+    return ratios[starts], np.logaddexp.reduceat(rows, starts, axis=1)
 
 
 @told_apart.register

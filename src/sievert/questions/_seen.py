@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property, singledispatch
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,13 +24,15 @@ from sievert.channels import (
     Channel,
     Epsilon,
     NoiseChannel,
+    QuantileNoise,
     SeveralNoise,
     SumNoise,
     TableNoise,
 )
-from sievert.errors import FileError, TooLargeError
+from sievert.errors import FileError, SievertError, TooLargeError
 from sievert.files import Scenario, added_noise
-from sievert.limits import allowed_guess, worst_leakage
+from sievert.limits import allowed_guess, planned_claim, policy_guess, worst_leakage
+from sievert.limits.promises import ZeroConcentratedClaim
 from sievert.measures import (
     Adversary,
     Capacity,
@@ -63,6 +66,7 @@ __all__ = ["SEED", "SHARE", "Seen", "belief_of", "one_record_of", "seen"]
 EXACT = "exact: one record seen through the noise"
 ABOVE = "bound: one record seen through the noise"
 BY_PROMISE = "bound: what any mechanism of this ε allows after all releases"
+BY_RHO = "bound: what any mechanism of this ρ allows after all releases"
 BY_SUM = "bound: ε adds up over the releases"
 # Beyond this many values their distances are not listed.
 LARGEST_PAIRS = 5_000
@@ -71,6 +75,13 @@ SEED = 0
 SHARE, FEWEST = 4, 200
 # Columns of a channel that are proportional up to 1e-12 count as one, in each of up to a thousand releases.
 UNRESOLVED = 1e-9
+
+
+class Level(NamedTuple):
+    """ε at some δ, exactly or at most."""
+
+    nats: float
+    exact: bool
 
 
 def seen(scenario: Scenario) -> Seen:
@@ -96,6 +107,7 @@ class Seen(ABC):
         return self.scenario.mechanism.words()
 
     listed: bool = True
+    promise_method: str = BY_PROMISE
     # What a list has no need of: how far one record moves the table, ε as a fraction, and its certificate.
     steps: Fraction | None = None
     exact_eps: Fraction | None = None
@@ -108,6 +120,15 @@ class Seen(ABC):
 
     def neighbours(self, releases: int = 1) -> tuple[Channel, Answers | Metric] | None:
         """A channel that tells neighbours apart as so many releases do, and who they are; None: no list."""
+        return None
+
+    def level_at(self, delta: float) -> Level | None:
+        """The ε that one release keeps at a δ, where that does not need a list; None: not known."""
+        return None
+
+    @property
+    def rho(self) -> Fraction | None:
+        """What one release costs in ρ, where it is several tables; None: not known."""
         return None
 
     @property
@@ -158,7 +179,8 @@ class Seen(ABC):
         allowed = self._allowed(1, record.before)
         if allowed >= record.after:
             return record
-        return replace(record, after=allowed, bits=math.log2(allowed / record.before))
+        method = record.method if self.promise_method == BY_PROMISE else self.promise_method
+        return replace(record, after=allowed, bits=math.log2(allowed / record.before), method=method)
 
     def repeated(self, count: int) -> RepeatedGuess:
         """The guess after several releases: the mechanism's own, or the least of the bounds on it."""
@@ -180,7 +202,7 @@ class Seen(ABC):
         if not found.exact:
             allowed = self._allowed(count, found.before)
             if allowed < found.guess:
-                found = replace(found, guess=allowed, method=BY_PROMISE)
+                found = replace(found, guess=allowed, method=self.promise_method)
         if not record.is_bound and found.before == record.before and found.guess < record.after:
             # More releases never help less; rounding may say so by 1e-16.
             found = replace(found, guess=record.after)
@@ -470,6 +492,36 @@ class OnSeveral(Unlisted):
         super().__init__(scenario, noise)
         self.exact_eps = noise.joint.cost if noise.keeps_eps else None
         self.certificate = JointNoiseProof.of(noise)
+        self.promise_method = BY_PROMISE if noise.keeps_eps else BY_RHO
+
+    @property
+    def rho(self) -> Fraction | None:
+        return None if self.scenario.policy.is_metric else self.noise.joint_rho.cost
+
+    def level_at(self, delta: float) -> Level | None:
+        """The largest over the moves of one record that no other exceeds."""
+        policy, noise = self.scenario.policy, self.noise
+        if policy.constrained or policy.is_metric:
+            return None
+        if any(not isinstance(p, QuantileNoise) and not p.law.is_log_concave for p in noise.parts):
+            return None
+        found = [planned_claim(noise.cells(move), 1) for move in noise.moves]
+        known = all(move.pair is not None for move in noise.moves)
+        exact = known and not any(isinstance(p, QuantileNoise) for p in noise.parts)
+        exact = exact and all(claim.exact for claim in found)
+        return Level(max((claim.epsilon(delta) for claim in found), default=0.0), exact)
+
+    def _allowed(self, count: int, before: float) -> float:
+        """What any mechanism of this ε allows, or of this ρ where some noise keeps no ε."""
+        if self.noise.keeps_eps:
+            return super()._allowed(count, before)
+        scenario = self.scenario
+        if self.rho is None:
+            return 1.0
+        claim = ZeroConcentratedClaim(math.nextafter(float(count * self.rho), math.inf))
+        with suppress(SievertError):
+            return min(1.0, policy_guess(claim, scenario.policy, record_belief(scenario))[0].upper)
+        return 1.0
 
     def gain(self, adversary: Adversary, releases: int = 1) -> RecordGain:
         """What an adversary gains; a guess in one try at most what the ε of all tables allows."""

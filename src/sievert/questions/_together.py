@@ -24,8 +24,9 @@ class TableShare(Result):
     name : what it is called
     words : what it is
     noise : what is added to it
-    eps_alone : what it would cost by itself
-    eps_at_pair : what it costs for the pair that costs most in all
+    symbol : what costs are in: ε, or ρ where some noise keeps no ε
+    cost_alone : what it would cost by itself
+    cost_at_pair : what it costs for the pair that costs most in all
     noise_sd, radius : standard deviation of a number, and how far off it is at most at `confidence` (None
         for a quantile)
     ranks : for a quantile: how many records further from its rank than the best grid point it is at most
@@ -34,8 +35,9 @@ class TableShare(Result):
     name: str
     words: str
     noise: str
-    eps_alone: Fraction
-    eps_at_pair: Fraction
+    symbol: str
+    cost_alone: Fraction
+    cost_at_pair: Fraction
     noise_sd: float | None
     radius: Fraction | None
     ranks: float | None
@@ -43,18 +45,20 @@ class TableShare(Result):
 
 @dataclass(frozen=True)
 class Together(Result):
-    """Several tables on one ε.
+    """Several tables on one ε, or on one ρ.
 
     Attributes
     ----------
-    eps : what they cost in all
+    symbol : what costs are in: ε, or ρ where some noise keeps no ε
+    cost : what they cost in all
     sum_of_parts : what they would cost if each were charged by itself
     pair : two values of a record that cost most
-    exact : whether the pair attains ε; otherwise ε is the sum of what each costs alone
+    exact : whether the pair attains the cost; otherwise it is the sum of what each costs alone
     confidence : of the errors
     """
 
-    eps: Fraction
+    symbol: str
+    cost: Fraction
     sum_of_parts: Fraction
     pair: tuple[Hashable, Hashable] | None
     exact: bool
@@ -70,32 +74,37 @@ def together_of(channel: Channel, scenario: Scenario) -> Together | None:
 
 @together_of.register
 def _of_several(noise: SeveralNoise, scenario: Scenario) -> Together | None:
-    if not noise.keeps_eps:
-        return None
     rules = scenario.document.release or ReleaseModel()
+    joint, in_rho = noise.charged, not noise.keeps_eps
+    symbol = "ρ" if in_rho else "ε"
     alone = [
-        SeveralNoise([part], [name], noise.policy, noise.absence).joint.cost
+        SeveralNoise([part], [name], noise.policy, noise.absence).largest(in_rho).cost
         for part, name in zip(noise.parts, noise.names, strict=True)
     ]
     tables = [
-        _share(part, name, cost, at_pair, rules.confidence)
-        for part, name, cost, at_pair in zip(noise.parts, noise.names, alone, noise.joint.parts, strict=True)
+        _share(part, name, (symbol, cost, at_pair), rules.confidence)
+        for part, name, cost, at_pair in zip(noise.parts, noise.names, alone, joint.parts, strict=True)
     ]
-    joint = noise.joint
     return Together(
-        joint.cost, sum(alone, Fraction(0)), joint.pair, joint.exact, rules.confidence, tuple(tables)
+        symbol,
+        joint.cost,
+        sum(alone, Fraction(0)),
+        joint.pair,
+        joint.exact,
+        rules.confidence,
+        tuple(tables),
     )
 
 
 def _share(
-    part: TableNoise | QuantileNoise, name: str, alone: Fraction, at_pair: Fraction, confidence: float
+    part: TableNoise | QuantileNoise, name: str, costs: tuple[str, Fraction, Fraction], confidence: float
 ) -> TableShare:
     words = part.statistic.words
     if isinstance(part, QuantileNoise):
         ranks = part.ranks_off(confidence)
-        return TableShare(name, words, part.words(), alone, at_pair, None, None, ranks)
+        return TableShare(name, words, part.words(), *costs, None, None, ranks)
     law, step = part.law, part.statistic.step
     if math.isinf(law.deviation):
-        return TableShare(name, words, part.words(), alone, at_pair, None, None, None)
+        return TableShare(name, words, part.words(), *costs, None, None, None)
     sd, radius = float(step) * law.deviation, law.radius(confidence) * step
-    return TableShare(name, words, part.words(), alone, at_pair, sd, radius, None)
+    return TableShare(name, words, part.words(), *costs, sd, radius, None)

@@ -17,7 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from sievert.channels import law_to_data, rho_of_channel, rho_of_eps
+from sievert.channels import (
+    QuantileNoise,
+    SeveralNoise,
+    law_from_data,
+    law_to_data,
+    rho_of_channel,
+    rho_of_eps,
+)
 from sievert.errors import LedgerError, TooLargeError
 from sievert.files import contents
 from sievert.ledger import ADD_REMOVE, EPS, REPLACE, UNIT, Currency, Ledger, Relation
@@ -29,7 +36,16 @@ from sievert.release._plan import Plan
 from sievert.spaces import SecretGraph
 from sievert.spaces.secrets import LARGEST_EDGES, ThresholdGraph
 
-__all__ = ["charge", "compared", "cost", "planned_pair", "relation_of", "require_small_delta", "slot_for"]
+__all__ = [
+    "charge",
+    "compared",
+    "cost",
+    "moves_by_noise",
+    "planned_pair",
+    "relation_of",
+    "require_small_delta",
+    "slot_for",
+]
 
 # Distances between this many values are listed to find the largest.
 LARGEST_LISTED = 4000
@@ -79,6 +95,8 @@ def require_small_delta(plan: Plan, ledger: Ledger) -> None:
 def cost(plan: Plan, relation: Relation | None, currency: Currency = EPS) -> Cost:
     """What the release costs each person for the pairs of a ledger; None: of a ledger that states none."""
     pairs = _pairs(plan, relation)
+    if plan.several is not None:
+        return _of_several(plan, plan.several, pairs, currency)
     if currency is EPS:
         eps = _in_eps(plan, pairs)
         return Cost(eps, eps, pairs.attained)
@@ -149,6 +167,28 @@ def _in_eps(plan: Plan, pairs: _Pairs) -> Fraction:
         policy, table = compared(plan, True)
         return plan.noise.eps_of(table.sensitivity(policy, absence=plan.domain().drops)) * pairs.owned
     return plan.unit_eps * _largest_distance(plan.scenario.policy, relation_of(plan)) * pairs.owned
+
+
+def _of_several(plan: Plan, noise: SeveralNoise, pairs: _Pairs, currency: Currency) -> Cost:
+    """The worst pair over all tables together, in the currency of the ledger."""
+    seen = _several_compared(plan, noise, pairs.everyone)
+    eps = seen.largest(in_rho=False, multiple=pairs.owned) if noise.keeps_eps else None
+    if currency is EPS:
+        if eps is None:
+            return Cost(plan.unit_eps, None)  # refused: it keeps no ε
+        return Cost(eps.cost, eps.cost, eps.pair)
+    found = seen.largest(in_rho=True, multiple=pairs.owned)
+    return Cost(found.cost, None if eps is None else eps.cost, found.pair)
+
+
+def _several_compared(plan: Plan, noise: SeveralNoise, everyone: bool) -> SeveralNoise:
+    """The noise of several tables, over the values whose pairs are compared."""
+    if not everyone:
+        return noise
+    policy = plan.scenario.policy
+    present = np.array([i for i, value in enumerate(policy.values) if i or policy.absent is None])
+    anybody = Policy.differential([policy.values[int(i)] for i in present], 1)
+    return noise.among(anybody, present, plan.domain().drops)
 
 
 def _in_rho(plan: Plan, pairs: _Pairs, eps: Fraction | None) -> Cost:
@@ -223,7 +263,7 @@ def slot_for(plan: Plan, ledger: Ledger) -> str | None:
     pair = planned_pair(plan, ledger.relation)
     limited = set(plan.columns) & set(ledger.budget.columns)
     for found in open_plans:
-        if limited <= set(found.columns) and _fits(pair, found.record["pair"], plan):
+        if limited <= set(found.columns) and _fits(pair, found.record["pair"]):
             return found.id
     return None
 
@@ -232,6 +272,8 @@ def planned_pair(plan: Plan, relation: Relation | None) -> dict[str, Any]:
     """What a plan fixes: the noise and the largest moves, or else the whole mechanism."""
     pairs = _pairs(plan, relation)
     policy = plan.scenario.policy
+    if plan.several is not None and not (policy.constrained or policy.is_metric):
+        return _several_pair(_several_compared(plan, plan.several, pairs.everyone), pairs.owned)
     if plan.noise is None or plan.table is None or policy.constrained or policy.is_metric:
         document = plan.scenario.document
         text = document.model_dump_json(include={"policy", "query", "mechanism"})
@@ -241,16 +283,52 @@ def planned_pair(plan: Plan, relation: Relation | None) -> dict[str, Any]:
     return {"noise": law_to_data(plan.noise.law), "moves": largest}
 
 
-def _fits(pair: dict[str, Any], planned: dict[str, Any], plan: Plan) -> bool:
+def _several_pair(noise: SeveralNoise, owned: int) -> dict[str, Any]:
+    """Cells of several tables by their noise: of each the moves of all tables that have it, largest first.
+
+    Quantiles stand for binary response of their ε; `above` says that what is planned is only above them.
+    """
+    found: list[dict[str, Any]] = []
+    rows: list[list[list[int]]] = []
+    for move in noise.moves:
+        cells: dict[int, list[int]] = {}
+        for law, steps in noise.cells(move, owned):
+            data = law_to_data(law)
+            if data not in found:
+                found.append(data)
+            cells.setdefault(found.index(data), []).append(steps)
+        rows.append([sorted(cells.get(place, []), reverse=True) for place in range(len(found))])
+    widened = sorted([*row, *([[]] * (len(found) - len(row)))] for row in rows)
+    above: dict[str, Any] = {}
+    if any(isinstance(part, QuantileNoise) for part in noise.parts) or any(
+        move.pair is None for move in noise.moves
+    ):
+        above = {"above": True}
+    if len(found) == 1:
+        return {"noise": found[0], "moves": [row[0] for row in widened], **above}
+    return {"noises": found, "moves": widened, **above}
+
+
+def _fits(pair: dict[str, Any], planned: dict[str, Any]) -> bool:
     """Whether a slot takes a release: the same noise, and every move within a planned one, cell by cell."""
     if "moves" not in pair or "moves" not in planned:
         return pair == planned
-    if pair["noise"] != planned["noise"]:
+    noises, most = moves_by_noise(planned)
+    own, moves = moves_by_noise(pair)
+    if any(noise not in noises for noise in own):
         return False
-    assert plan.noise is not None
-    if not plan.noise.law.is_log_concave:  # there a larger move need not tell more
-        return all(move in planned["moves"] for move in pair["moves"])
-    return all(any(_within(move, most) for most in planned["moves"]) for move in pair["moves"])
+    # Every move with the noises in the plan's order.
+    aligned = [[move[own.index(noise)] if noise in own else [] for noise in noises] for move in moves]
+    if not all(law_from_data(noise).is_log_concave for noise in own):  # a larger move need not tell more
+        return all(move in most for move in aligned)
+    return all(any(all(map(_within, move, one)) for one in most) for move in aligned)
+
+
+def moves_by_noise(pair: dict[str, Any]) -> tuple[list[dict[str, Any]], list[list[list[int]]]]:
+    """What a plan fixes, as several tables: its noises, and for every move the steps of each."""
+    if "noises" in pair:
+        return pair["noises"], pair["moves"]
+    return [pair["noise"]], [[move] for move in pair["moves"]]
 
 
 def _within(move: list[int], most: list[int]) -> bool:

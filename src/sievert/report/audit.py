@@ -97,7 +97,7 @@ def _shared(audit: Audit, first: Hashable, second: Hashable) -> str:
     enough = ""
     if audit.proved is not None:
         enough = f"; the noise {'was verified to be' if audit.proved else 'is NOT'} enough for every pair"
-    costs = ", ".join(f"{table.name} {number(table.eps_at_pair)}" for table in audit.together.tables)
+    costs = ", ".join(f"{table.name} {number(table.cost_at_pair)}" for table in audit.together.tables)
     return f"No pair costs more than {_change(first, second, audit.records)} ({costs}){enough}."
 
 

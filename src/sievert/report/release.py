@@ -89,7 +89,7 @@ def _table_error(table: TableShare, confidence: float) -> str:
             f"off by at most {_plain(table.radius)} with probability {in_percent(confidence)} (standard "
             f"deviation {amount(table.noise_sd)})"
         )
-    return f"{name}: {off}, for ε = {number(table.eps_alone)}."
+    return f"{name}: {off}, for {table.symbol} = {number(table.cost_alone)}."
 
 
 def _leakage(found: Preview | Effect) -> Iterator[str]:
@@ -279,7 +279,7 @@ def _page_of_release(found: Release, scenario: Scenario, command: str = "") -> s
     if table is not None:
         shown = [i for i, name in enumerate(table.names) if name not in SAME_EVERYWHERE]
         columns = [table.columns[i][:MOST_ROWS] for i in shown]
-        rows = [[None if cell is None else str(cell) for cell in row] for row in zip(*columns, strict=True)]
+        rows = [["" if cell is None else str(cell) for cell in row] for row in zip(*columns, strict=True)]
         more = len(table.columns[0]) - MOST_ROWS
         caption = f"And {more} more rows in the file." if more > 0 else ""
         tables = [Table("Released", [table.names[i] for i in shown], rows, caption)]
@@ -360,8 +360,16 @@ def _published(table: NoisyTable) -> Picture:
     """The noisy numbers with their intervals."""
     found = dict(zip(table.names, table.columns, strict=True))
     first = table.names.index("value")
-    cells = [", ".join(map(str, cell)) for cell in zip(*table.columns[:first], strict=True)]
-    intervals = [(float(low), float(high)) for low, high in zip(found["low"], found["high"], strict=True)]
+    cells = [
+        ", ".join(str(part) for part in cell if part is not None)
+        for cell in zip(*table.columns[:first], strict=True)
+    ]
+    # A quantile has no interval in values: it stands for itself.
+    rows = zip(found["value"], *(found.get(name, found["value"]) for name in ("low", "high")), strict=True)
+    intervals = [
+        (float(value if low is None else low), float(value if high is None else high))
+        for value, low, high in rows
+    ]
     return Picture(
         "What is published",
         "Every released number, and the interval in which the truth lies with the confidence of the file.",
