@@ -32,7 +32,7 @@ def worst_of_factors(target: Graph | Metric, eps: Fraction, records: int) -> Wor
 
     >>> from sievert.spaces.graphs import grid
     >>> worst_of_factors(grid(30, 20), Fraction(1, 2), 1).exact.factor
-    45.77...
+    45.80...
     """
     found = _each([space_of(factor) for factor in _flat(target.factors)], eps, records)
     labels = target.nodes if isinstance(target, Graph) else target.points
