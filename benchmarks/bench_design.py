@@ -26,8 +26,8 @@ Matrix = NDArray[np.float64]
 
 
 def run() -> list[Row]:
-    """Lines, grids, random points, discrete metrics and the leakage families."""
-    return headline() + lines() + all_pairs() + spaces() + families()
+    """Lines, grids, random points, discrete metrics, cities, long lines and the leakage families."""
+    return headline() + lines() + all_pairs() + spaces() + cities() + long_lines() + families()
 
 
 def lines() -> list[Row]:
@@ -94,6 +94,45 @@ def spaces() -> list[Row]:
     for n in (10, 20, 50, 100):
         metric, loss = sv.metrics.discrete(n), sv.losses.absolute(n)
         rows += compared("discrete metric, absolute loss", n, metric, np.full(n, 1 / n), loss, alive)
+    return rows
+
+
+def cities() -> list[Row]:
+    """Square cells, ε 0.5 for a cell, a random prior: certified gaps, and HiGHS with a limit of time."""
+    rows, alive = [], True
+    for side, gap in ((8, 1e-4), (10, 1e-3), (15, 1e-2)):
+        n = side * side
+        metric = sv.metrics.euclidean(list(product(range(side), repeat=2)))
+        prior = np.random.default_rng(0).exponential(size=n)
+        prior /= prior.sum()
+        loss = sv.losses.distance(metric)
+        begun = time.perf_counter()
+        best = sv.optimal_mechanism(metric, 0.5, prior, loss, method="interior", gap=gap)
+        seconds = time.perf_counter() - begun
+        assert best.gap <= gap * float(best.loss)
+        table = np.asarray(loss.matrix, dtype=float)
+        done = bounded("scipy", 0.5 * metric.matrix, prior, table, limit=60.0) if alive else None
+        alive = done is not None
+        note = f"certified within {best.gap / float(best.loss):.1e}" + ("" if done else "; HiGHS over 60 s")
+        peer = None if done is None else done[0]
+        rows.append(Row(f"city, random prior, gap {gap:g}", n, seconds, "scipy HiGHS", peer, note))
+    return rows
+
+
+def long_lines() -> list[Row]:
+    """A line with a random loss, which no closed form fits, to a gap of 1e-6."""
+    rows, alive = [], True
+    for n in (150, 300, 600):
+        metric, loss = sv.metrics.line(n), np.random.default_rng(0).random((n, n))
+        begun = time.perf_counter()
+        best = sv.optimal_mechanism(metric, 0.5, None, loss, gap=1e-6)
+        seconds = time.perf_counter() - begun
+        assert best.gap <= 1e-6 * float(best.loss)
+        done = bounded("scipy", 0.5 * metric.matrix, np.full(n, 1 / n), loss, limit=60.0) if alive else None
+        alive = done is not None
+        note = f"certified within {best.gap / float(best.loss):.1e}" + ("" if done else "; HiGHS over 60 s")
+        peer = None if done is None else done[0]
+        rows.append(Row("line, random loss, gap 1e-6", n, seconds, "scipy HiGHS", peer, note))
     return rows
 
 

@@ -8,6 +8,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from fractions import Fraction
 from functools import cache
 from importlib.metadata import requires
+from pathlib import Path
 from subprocess import CompletedProcess
 from types import ModuleType
 from typing import Any
@@ -77,6 +78,19 @@ def commands_are_made_once() -> Iterator[None]:
     made = cache(main.get_command)
     with mock.patch.object(main, "get_command", made), mock.patch.object(testing, "_get_command", made):
         yield
+
+
+@pytest.fixture
+def files_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several command lines about one file: what follows from its text alone is worked out once."""
+    from sievert import files
+
+    def once(read: Callable[[Path], object]) -> Callable[[Path], object]:
+        known = cache(lambda path, text: read(path))
+        return lambda path: known(path, path.read_bytes() if path.is_file() else None)
+
+    monkeypatch.setattr(files, "load", once(files.load))
+    monkeypatch.setattr(files, "load_scenario", once(files.load_scenario))
 
 
 @pytest.fixture(scope="session")

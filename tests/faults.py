@@ -152,3 +152,57 @@ def every_step(moments: tuple[str, ...] = ("before", "torn", "after")) -> Iterat
     for step in range(10_000):
         for moment in moments:
             yield step, moment
+
+
+def every_state(
+    action: Callable[[], object], folder: Path, steps: tuple[str, ...] = STEPS
+) -> list[tuple[int, str]]:
+    """A step and moment for each content that a folder has while an action runs, found by a rehearsal.
+
+    A killed process leaves nothing but what is on the disk: where a step changes nothing, and between two
+    steps, it is the same to be killed before and after. The action must take the same steps again.
+    """
+    record = folder.with_name(folder.name + ".states")
+    found: list[tuple[int, str]] = []
+    last: list[Any] = [None]
+
+    def seen(step: int, moment: str) -> None:
+        content = _content(folder)
+        if content != last[0]:
+            last[0] = content
+            found.append((step, moment))
+
+    def rehearsed() -> None:
+        calls = iter(range(10**9))
+
+        def wrapped(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+            def call(*arguments: Any, **options: Any) -> Any:
+                step = next(calls)
+                seen(step, "before")
+                if name == "write" and len(arguments[1]) > 1:
+                    found.append((step, "torn"))
+                try:
+                    return real(*arguments, **options)
+                finally:
+                    seen(step, "after")
+
+            return call
+
+        originals = {name: getattr(os, name) for name in steps}
+        for name, real in originals.items():
+            setattr(os, name, wrapped(name, real))
+        action()
+        for name, real in originals.items():
+            setattr(os, name, real)
+        record.write_bytes(pickle.dumps(found))
+
+    assert interrupted_by(rehearsed) is False
+    return list(pickle.loads(record.read_bytes()))
+
+
+def _content(folder: Path) -> dict[Path, tuple[int, bytes | None]]:
+    """Every name under a folder with its mode and content."""
+    return {
+        path: (path.stat().st_mode, None if path.is_dir() else path.read_bytes())
+        for path in folder.rglob("*")
+    }

@@ -49,6 +49,21 @@ def test_a_file_says_which_inputs_are_neighbours(tmp_path: Path) -> None:
     assert "do not refute the claim ε = 1:" in " ".join(done.output.split())
 
 
+def test_a_leak_is_proved_and_the_proof_is_about_the_runs(tmp_path: Path) -> None:
+    path, saved = runs(tmp_path, 0.5), str(tmp_path / "proof.json")
+    done = runner.invoke(app, ["audit", "--samples", path, "--eps", "1", "--seed", "1", "--proof", saved])
+    assert done.exit_code == 1, done.output
+    told = runner.invoke(app, ["verify", saved, path])
+    assert told.exit_code == 0 and "95% confidence the mechanism keeps no ε below 1." in told.output
+    runs(tmp_path, 0.6)
+    assert runner.invoke(app, ["verify", saved, path]).exit_code == 1
+    quiet = runs(tmp_path, 50.0)
+    nothing = str(tmp_path / "none.json")
+    done = runner.invoke(app, ["audit", "--samples", quiet, "--seed", "1", "--proof", nothing])
+    assert "There is no certificate to save: the runs show no leak" in " ".join(done.output.split())
+    assert not Path(nothing).exists()
+
+
 def test_mistakes(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     path = runs(tmp_path, 1.0)
     other = runs(tmp_path_factory.mktemp("other"), 1.0, header="secret,answer")
@@ -57,6 +72,7 @@ def test_mistakes(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> N
         ["--samples", other],
         ["--samples", str(tmp_path / "none.csv")],
         ["--samples", path, "--report", "page.html"],
+        ["examples/census-count.toml", "--proof", "proof.json"],
         ["examples/census-count.toml", "--eps", "1"],
         ["--samples", path, "--delta", "2"],
     ):

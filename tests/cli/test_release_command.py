@@ -34,6 +34,7 @@ def sievert(*arguments: object) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.usefixtures("files_are_read_once")
 def test_every_example_previews_and_releases(examples: Path, name: str) -> None:
     code, text = sievert("release", examples / f"{name}.toml", "--preview")
     assert code == 0 and "Nothing was read or spent." in " ".join(text.split())

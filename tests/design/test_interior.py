@@ -42,6 +42,16 @@ def piece_of(metric: sv.Metric, eps: float, prior: np.ndarray, loss: np.ndarray)
     return piece
 
 
+def test_places_that_are_named_twice_are_merged_and_said() -> None:
+    points = np.concatenate([places(3), places(3)[:2]])
+    metric = sv.metrics.euclidean(points, labels=range(11))
+    prior = random_prior(11)
+    found = sv.optimal_mechanism(metric, 0.5, prior, loss_of(points, "distance"), method="interior", gap=1e-3)
+    assert "2 inputs at distance 0 from others" in found.method
+    assert (found.mechanism.matrix[9:] == found.mechanism.matrix[:2]).all()
+    assert found.gap <= 1e-3 * found.loss and found.certificate.verify().holds
+
+
 def small_problems() -> list[Piece]:
     rng = np.random.default_rng(1)
     scattered = rng.random((12, 2)) * 4
@@ -56,7 +66,7 @@ def small_problems() -> list[Piece]:
 
 @pytest.mark.parametrize("piece", small_problems(), ids=["grid", "scattered", "tree", "signed"])
 def test_bounds_hold_at_every_step(piece: Piece) -> None:
-    search = _interior._Search(piece)
+    search = _interior.Search(piece)
     rest = search.cost - search.prices
     assert search.pairs.spread(search.y, search.shape) == pytest.approx(rest, abs=1e-12 * abs(rest).max())
     assert (search.s > 0).all() and (search.y > 0).all()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -84,7 +86,13 @@ def test_design_of_very_many_cells(tmp_path: Path) -> None:
     design = design_of(sv.load(path))
     assert design.found.best == "planar geometric"
     assert "errs least" in str(design) and "the place is guessed" in str(design)
-    assert "points are" in design.found.missing["the best of all mechanisms"]
+    why = design.found.missing["the best of all mechanisms"]
+    assert "points are" in why and "up to about 1000 cells are solved" in why
+    # The coarser grid that is offered is no coarser than needed, to two digits of the width.
+    width, cells = re.search(r"with cell = (\d+) it has (\d+)$", why).groups()
+    region = sv.load(path).region
+    assert len(replace(region, cell=float(width))) == int(cells) <= 1000
+    assert len(replace(region, cell=float(width) * 0.9)) > 1000
 
 
 def test_design_reads_the_population_of_a_map() -> None:

@@ -65,7 +65,8 @@ def _misspelt(document: Any, path: tuple[Any, ...], wrong: str) -> Any:
 def _spellings(key: str) -> list[str]:
     """One letter left out, one twice, and two that changed places."""
     last = key[:-2] + key[:-3:-1]
-    return [key[:-2] + key[-1], key + key[-1], *([last] if len(key) > 3 and last != key else [])]
+    near = [key[:-2] + key[-1], key + key[-1], *([last] if len(key) > 3 else [])]
+    return [wrong for wrong in near if wrong != key]
 
 
 @pytest.mark.parametrize("text", FILES.values(), ids=FILES)

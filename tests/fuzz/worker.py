@@ -44,7 +44,7 @@ ANYTHING = {
     "Query.count": {"where"}, "protocols.ResponseProtocol.count": {"reports"},
 }  # fmt: skip
 # Writing is what these do.
-WRITERS = {"save", "release.run"}
+WRITERS = {"save", "release.plan", "release.run"}
 
 EXAMPLE = """
 version = 1

@@ -140,7 +140,7 @@ BLANKS = {
 
 
 @pytest.fixture
-def examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files_are_read_once: None) -> Path:
     """A copy of the examples to work in, each of them a test with a seed."""
     shutil.copytree(EXAMPLES, tmp_path, ignore=shutil.ignore_patterns("*.ledger", "out"), dirs_exist_ok=True)
     for name in NAMES:

@@ -228,6 +228,6 @@ def test_intervals_hold_the_truth_as_often_as_they_say(
         held = np.zeros(len(truth))
         sampler = plan.sampler(SeededBits(7))
         for _ in range(500):
-            rows = noisy_table(plan, totals, sampler).rows
+            rows = noisy_table(plan, [totals], sampler).rows
             held += [row["low"] <= true <= row["high"] for row, true in zip(rows, truth, strict=True)]
         assert (held >= binom.ppf(1e-7, 500, confidence)).all(), (records, held)

@@ -1,6 +1,7 @@
 """What explains a claim: all digits, on the safe side, monotone, and never with a failing proof."""
 
 import math
+from fractions import Fraction
 from itertools import pairwise
 
 import mpmath
@@ -11,7 +12,7 @@ from scipy.special import ndtr, ndtri
 import sievert as sv
 from sievert.errors import SievertError
 from sievert.limits._composition import composed_delta, from_profile
-from sievert.proofs import proof_from_dict
+from sievert.proofs import GaussianGuessProof, proof_from_dict
 
 LEVELS = (1e-12, 1e-9, 1e-6, 1e-3, 0.1, 1.0, 5.0, 30.0, 37.0, 40.0, 300.0, 700.0)
 
@@ -109,13 +110,23 @@ def test_what_has_no_certificate_says_why() -> None:
     for found in (
         sv.explain(1.0, releases=5000),
         sv.explain(1.0, values=3, releases=5000),
-        sv.explain(sigma=1.0),
+        sv.explain(sigma=1.0, values=3, prior=[0.5, 0.3, 0.2]),
+        sv.explain(sigma=1.0, values=100_000),
         sv.explain(rho=0.1, prior=[0.7, 0.3]),
         sv.explain(rho=math.inf),
         sv.explain(math.inf),
     ):
         assert found.certificate is None and found.uncertified
     assert sv.explain(1.0).uncertified is None
+
+
+@pytest.mark.parametrize(("values", "releases"), [(2, 1), (2, 7), (5, 3), (60, 1)])
+def test_guesses_through_gaussian_noise_are_proved(values: int, releases: int) -> None:
+    found = sv.explain(sigma=1.5, values=values, releases=releases)
+    proof = found.certificate
+    assert isinstance(proof, GaussianGuessProof) and proof.verify() and found.uncertified is None
+    assert float(proof.upper) == pytest.approx(found.after, rel=1e-13)
+    assert proof.upper - proof.lower < Fraction(1, 10**18)
 
 
 def test_guesses_rise_with_releases_and_eps() -> None:

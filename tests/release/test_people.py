@@ -100,6 +100,32 @@ def test_no_person_counts_more_than_promised(tmp_path: Path) -> None:
     assert any("weigh less" in note for note in done.notes)
 
 
+def test_rows_of_nobody_are_not_chosen_among(tmp_path: Path) -> None:
+    """Rows without a name may be of several people, and be no one's to take away."""
+    for nobody in (" ", "?"):
+        text = SAMPLED.replace('person = "id"', 'person = "id"\nmissing_values = ["?"]')
+        file = sampled_file(tmp_path, ["a,ann", f"b,{nobody}", f"b,{nobody}"], text)
+        with pytest.raises(DataError, match="row 2 names nobody in the column 'id'"):
+            sv.release.run(file)
+        assert not sv.release.account(tmp_path / "budget.toml").releases
+
+
+def test_means_and_quantiles_of_chosen_rows_are_noted_too(tmp_path: Path) -> None:
+    queries = [
+        f'[[query]]\nname = "{kind}"\nkind = "{kind}"\nof = "age"' for kind in ("mean", "quantile", "sum")
+    ]
+    queries[1] += "\nq = 0.5\ngrid = [1, 2, 3]"
+    text = SAMPLED.replace('[query]\nkind = "histogram"', "\n".join(queries))
+    text = text.replace('values = ["a", "b"]', "values = { range = [1, 3] }")
+    text = text.replace('column = "letter"', 'column = "age"')
+    file = sampled_file(tmp_path, ["1,ann", "2,ann", "3,ann", "2,bob"], text)
+    (tmp_path / "data.csv").write_text((tmp_path / "data.csv").read_text().replace("letter", "age"))
+    done = sv.release.run(file)
+    assert done.table is not None
+    assert [row["query"] for row in done.table.rows].count("quantile") == 1
+    assert all("chosen at random" in row["note"] for row in done.table.rows)
+
+
 def test_a_run_that_is_resumed_keeps_the_same_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from sievert.release import _running as running
     from sievert.release._sample import Sampled

@@ -21,6 +21,7 @@ from sievert.cli._present import (
 )
 
 if TYPE_CHECKING:
+    from sievert.proofs import Proof
     from sievert.questions.audit import Audit
     from sievert.questions.samples import SamplesAudit
 
@@ -49,6 +50,10 @@ def audit(
         whole_option("With --samples: for the split into halves."),
     ] = None,
     report: Annotated[Path | None, typer.Option(help="Write a self-contained HTML report here.")] = None,
+    proof: Annotated[
+        Path | None,
+        typer.Option(help="With --samples: save the proof of the leak here, for `sievert verify`."),
+    ] = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -67,8 +72,12 @@ def audit(
         from sievert.questions.samples import samples_audit
 
         scenario = None if file is None else load_scenario(file)
-        _present(samples_audit(samples, scenario, eps, delta, confidence, seed), Asked([], force), as_json)
+        shown = samples_audit(samples, scenario, eps, delta, confidence, seed)
+        reads = [samples] if scenario is None else [samples, *scenario.reads()]
+        _present(shown, Asked(reads, force, proof=proof), as_json, proof=_proof_of(shown, samples))
         return
+    if proof is not None:
+        raise MechanismError("--proof goes with --samples; `release --proof` proves what a file releases")
     if file is None:
         raise MechanismError("give a file, or runs of a black box with --samples RUNS.csv")
     if eps is not None or delta is not None or seed is not None:
@@ -85,16 +94,41 @@ def audit(
     _present(found, asked, as_json, page_of(found, scenario), lambda: print_table(*table(found), named=True))
 
 
+def _proof_of(found: SamplesAudit, samples: Path) -> tuple[Callable[[], Proof | None], str, Path]:
+    """The proof of what the runs show, named after their table; else why there is none."""
+    from sievert.files import digest_of
+
+    certificate = found.audit.certificate
+    unproved = f"There is no certificate to save: {found.audit.uncertified}"
+    if certificate is None:
+        return lambda: None, unproved, samples
+    return lambda: certificate.with_identity(digest_of(samples)), unproved, samples
+
+
 def _present(
     found: Audit | SamplesAudit,
     asked: Asked,
     as_json: bool,
     page: Callable[[str], str] | None = None,
     table: Callable[[], None] | None = None,
+    proof: tuple[Callable[[], Proof | None], str, Path] | None = None,
 ) -> None:
     from sievert.report.audit import lines
 
     passed = found.passed
-    present(found, lines, asked, json=as_json, page=page, good=passed, table=table, data={"passed": passed})
+    certificate, unproved, about = proof or (None, "", None)
+    present(
+        found,
+        lines,
+        asked,
+        json=as_json,
+        page=page,
+        good=passed,
+        table=table,
+        data={"passed": passed},
+        proof=certificate,
+        unproved=unproved,
+        about=about,
+    )
     if not passed:
         raise typer.Exit(1)

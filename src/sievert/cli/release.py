@@ -39,7 +39,7 @@ def release(
     output: Annotated[Path | None, typer.Option(help="Write the released table here.")] = None,
     name: Annotated[str | None, typer.Option("--id", help="Name of this release in the ledger.")] = None,
     proof: Annotated[
-        Path | None, typer.Option(help="Save the proof that the noise is enough, for `sievert verify`.")
+        Path | None, typer.Option(help="Save the proof that what is drawn is private, for `sievert verify`.")
     ] = None,
     report: Annotated[Path | None, typer.Option(help="Write a self-contained HTML page here.")] = None,
     fresh: Annotated[
@@ -76,6 +76,17 @@ def release(
     from sievert.report.release import lines, page
 
     if plan is not None:
+        beside = {
+            "--preview": preview,
+            "--output": output,
+            "--proof": proof,
+            "--report": report,
+            "--fresh": fresh,
+            "--insecure-seed": insecure_seed,
+        }
+        _require_alone(
+            [option for option, given in beside.items() if given is not None and given is not False]
+        )
         _plan(file, plan, name, wait, anchor, despite_accept, as_json)
         return
     try:
@@ -168,6 +179,18 @@ def release(
     )
 
 
+def _require_alone(beside: list[str]) -> None:
+    """Refuse what a plan would not heed: it charges, and releases nothing."""
+    from sievert.errors import LedgerError
+
+    if beside:
+        raise LedgerError(
+            f"--plan charges a plan at once and releases nothing, so {beside[0]} has no use beside it; leave "
+            "it out (--preview without --plan says what one release costs, sv.release.afford what a total "
+            "affords)"
+        )
+
+
 def _plan(
     file: Path, count: int, name: str | None, wait: float, anchor: str | None, despite: bool, as_json: bool
 ) -> None:
@@ -185,12 +208,8 @@ def _plan(
 
 
 def _save_proof(scenario: Scenario, path: Path, asked: Asked) -> None:
-    from sievert.errors import FileError
     from sievert.files import identified
     from sievert.proofs import save_proof
-    from sievert.release import make_plan, noise_proof
+    from sievert.release import released_proof
 
-    certificate = noise_proof(make_plan(scenario))
-    if certificate is None:
-        raise FileError(f"{path}: this mechanism has no certificate of its own; `sievert audit` checks it")
-    asked.write_text(path, save_proof(identified(certificate, scenario)))
+    asked.write_text(path, save_proof(identified(released_proof(scenario), scenario, released=True)))

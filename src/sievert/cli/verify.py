@@ -32,6 +32,10 @@ def verify(
         from sievert.files import check_identity
 
         result = check_identity(loaded, *files, eps=eps)
+        if result.holds and loaded.options.get("released"):
+            from sievert.release import check_released
+
+            result = check_released(loaded, result, *files)
     else:
         result = loaded.verify()
     if as_json:

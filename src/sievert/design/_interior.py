@@ -21,7 +21,7 @@ from sievert.design._problem import Piece
 from sievert.numerics import advance, device
 from sievert.proofs import Multipliers
 
-__all__ = ["interior_point"]
+__all__ = ["Search", "climbed", "interior_point"]
 
 # A pair is left out at first where a way over a nearer one is longer by less than this.
 DETOUR = 1.05
@@ -71,7 +71,11 @@ def interior_point(piece: Piece, gap: float) -> Candidate:
     channel and bound met.
     Cost: n³ operations for each action and step, n² floats for each action.
     """
-    search = _Search(piece)
+    return climbed(Search(piece), gap)
+
+
+def climbed(search: Search, gap: float) -> Candidate:
+    """Rounds of a search until its gap is small enough, with ever smaller gaps to aim at."""
     target, ended = max(gap, FIRST_GAP), ""
     try:
         for _ in range(MOST_ROUNDS):
@@ -83,7 +87,7 @@ def interior_point(piece: Piece, gap: float) -> Candidate:
                 break
             while search.gap <= target > gap:
                 target = max(gap, target / 10)
-            added = search.add_violated(1e-4 * target / piece.size)
+            added = search.add_violated(1e-4 * target / search.shape[1])
             if not (added or reached or search.gap < 0.9 * before):
                 ended = ", ended by rounding"
                 break
@@ -94,12 +98,26 @@ def interior_point(piece: Piece, gap: float) -> Candidate:
     return Candidate(np.ascontiguousarray(search.channel.T), search.multipliers(), search.words() + ended)
 
 
-class _Search:
+class Search:
     """Columns m [action, point], slacks s and multipliers y of the pairs, and the prices of the row sums."""
 
     def __init__(self, piece: Piece) -> None:
         self.piece = piece
-        self.shape = count, size = piece.cost.shape[1], piece.size
+        self.shape = piece.cost.shape[1], piece.size
+        self._begin()
+        there, count = self.columns, self.shape[0]
+        self.m = there.put(np.full(self.shape, 1 / count))
+        self.s = self.pairs.slack(self.m)
+        below = 0.3 * float(abs(piece.cost).mean() or 1.0)
+        self.prices = there.xp.amin(self.cost, 0) - below
+        self.y = self.best_y = self._carrying(self.cost - self.prices)
+        self.lower, self.upper = self._bound(self.y), np.inf
+        self.channel: FloatArray = np.empty(0)
+        self.steps = 0
+
+    def _begin(self) -> None:
+        """Where columns are kept, what they cost, and which pairs are constrained at first."""
+        piece, (count, size) = self.piece, self.shape
         self.columns = there = columns_on(device(), count, size)
         self.cost = there.put(np.ascontiguousarray(piece.cost.T))
         self.decay = there.put(np.exp(-piece.distances))
@@ -110,19 +128,11 @@ class _Search:
         ends = piece.pairs[_near(piece)]
         low, high = ends.min(axis=1), ends.max(axis=1)
         self._set_pairs((np.arange(count)[:, None] * size**2 + np.sort(low * size + high)).ravel())
-        self.m = there.put(np.full(self.shape, 1 / count))
-        self.s = self.pairs.slack(self.m)
-        below = 0.3 * float(abs(piece.cost).mean() or 1.0)
-        self.prices = there.put(piece.cost.min(axis=1) - below)
-        self.y = self.best_y = self._carrying(self.cost - self.prices)
-        self.lower, self.upper = self._bound(self.y), np.inf
-        self.channel: FloatArray = np.empty(0)
-        self.steps = 0
 
     def _set_pairs(self, codes: IndexArray) -> None:
         """Constrain these pairs, each given as w·n² + x·n + z, in order."""
         count, size = self.shape
-        self.codes = codes
+        self.codes, self.arcs = codes, 2 * len(codes)
         w, place = np.divmod(codes, size * size)
         x, z = np.divmod(place, size)
         there = self.columns
@@ -144,7 +154,7 @@ class _Search:
     def words(self) -> str:
         """How it was found."""
         unknowns = self.shape[0] * self.shape[1]
-        each = 2 * len(self.codes) / unknowns
+        each = self.arcs / unknowns
         return f"interior point, {unknowns} unknowns, {each:.1f} constraints for each, {self.steps} steps"
 
     def _carrying(self, wanted: Any) -> Any:
@@ -186,7 +196,7 @@ class _Search:
         """Mehrotra's predictor and corrector, then Gondzio's; whether the step went anywhere."""
         s, y, xp = self.s, self.y, self.columns.xp
         self._invert(y / s)
-        entries = s.shape[0] * s.shape[1]
+        entries = self.arcs
         mu = float((s * y).sum()) / entries
         base, missing = self.prices - self.cost, 1 - self.m.sum(0)
         _, _, ds = self._direction(base, missing)
@@ -238,10 +248,17 @@ class _Search:
         there = self.columns
         smooth = there.get(device().largest(self.decay, there.xp.clip(self.m, 0.0, None).T))
         answer = int(np.argmin(self.piece.cost.sum(axis=0)))
-        found = with_reserve(self.piece, smooth, answer).T
-        loss = float((self.piece.cost.T * found).sum())
+        self.keep(with_reserve(self.piece, smooth, answer))
+
+    def keep(self, channel: FloatArray) -> None:
+        """Keep a private channel [point, action] if it is the best so far."""
+        loss = float((self.piece.cost * channel).sum())
         if loss < self.upper:
-            self.upper, self.channel = loss, found
+            self.upper, self.channel = loss, channel.T
+
+    def inside(self) -> FloatArray:
+        """The best channel [action, point], as columns are kept."""
+        return self.channel
 
     def add_violated(self, least: float) -> bool:
         """Let the most violated constraints join their columns; whether there were any."""
@@ -264,9 +281,9 @@ class _Search:
         Quick leaves it to the steps to meet the prices again, which saves a third of them and seldom breaks.
         """
         share = min(0.05, 0.3 * self.gap)
-        self.m = self.columns.put((1 - share) * self.channel + share / self.shape[0])
+        self.m = self.columns.put((1 - share) * self.inside() + share / self.shape[0])
         self.s = self.pairs.slack(self.m)
-        least = share * abs(self.upper) / (2 * len(self.codes)) / self.s
+        least = share * abs(self.upper) / self.arcs / self.s
         self.y = self.columns.xp.maximum(self.best_y, least)
         if not quick:
             reduced = self.cost - self.pairs.spread(self.y, self.shape)

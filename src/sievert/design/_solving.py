@@ -17,6 +17,7 @@ from sievert.arrays import FloatArray, IndexArray
 from sievert.design._closed_forms import Candidate, closed_form, kernel_form
 from sievert.design._exact import private_counts
 from sievert.design._interior import interior_point
+from sievert.design._line_interior import line_interior_point
 from sievert.design._problem import Piece, Problem, fold, inward
 from sievert.design._programs import LARGEST_EXACT, hub_program, lazy_program
 from sievert.programs import Unsolved
@@ -29,6 +30,8 @@ __all__ = ["Solved", "as_probabilities", "greedy_spanner", "solve_problem", "spa
 ROUNDING = 1e-9
 # Beyond this many places without symmetry the interior point comes first, where rounding allows the gap.
 CITY, LEAST_GAP = 100, 1e-4
+# Unknowns on a line beyond which only the interior point is tried.
+LARGEST_LINE = 90_000
 # What is left for the last rounding of a channel.
 NEARLY = 0.98
 
@@ -122,6 +125,9 @@ def solve_problem(problem: Problem, method: str = "auto", gap: float = 1e-9, str
     methods = tuple(dict.fromkeys(part.method for part in parts))
     if len(parts) > 1:
         methods = (f"{len(parts)} groups of inputs, each by itself: {methods[0]}", *methods[1:])
+    alike = len(counts) - sum(piece.size for piece in pieces)
+    if alike:
+        methods = (*methods, f"{alike} inputs at distance 0 from others are answered as these are")
     lower, most = max(least, min(lower, upper) - spare), _spared(upper, problem.cost, counts)
     return Solved(counts, multipliers, uniform, lower, most, methods)
 
@@ -166,7 +172,7 @@ def _proposals(piece: Piece, aim: Aim) -> Iterator[Candidate]:
         yield found
         if piece.shape == "point" or method == "closed":
             return
-        aim = replace(aim, method="program")
+        aim = replace(aim, method="line")
     actions, better = undominated(piece.cost)
     if len(actions) == 1:
         trivial = "one action is best whatever the input"
@@ -179,7 +185,7 @@ def _proposals(piece: Piece, aim: Aim) -> Iterator[Candidate]:
 
 def _small_proposals(piece: Piece, aim: Aim) -> Iterator[Candidate]:
     method = aim.method
-    if method not in ("program", "interior"):
+    if method not in ("program", "interior", "line"):
         found = closed_form(piece)
         if found is not None:
             yield found
@@ -194,6 +200,10 @@ def _small_proposals(piece: Piece, aim: Aim) -> Iterator[Candidate]:
         if method == "interior" or (method == "auto" and _is_city(piece, aim)):
             yield interior_point(piece, max(NEARLY * aim.gap, aim.floor / scale))
             if method == "interior" or piece.cost.size > LARGEST_EXACT:
+                return
+        if method == "line" and piece.cost.size > LARGEST_EXACT:
+            yield line_interior_point(piece, max(NEARLY * aim.gap, aim.floor / scale))
+            if piece.cost.size > LARGEST_LINE:
                 return
         if piece.shape == "uniform":
             yield hub_program(piece)

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
@@ -30,6 +31,7 @@ from sievert.estimation._events import (
     share_below,
 )
 from sievert.numerics import brief, generator_of, non_negative, probability, require_size, whole
+from sievert.proofs import Proof, RunsProof
 from sievert.results import Result
 
 __all__ = ["BlackBoxAudit", "audit_mechanism", "audit_outputs", "audit_samples"]
@@ -51,6 +53,7 @@ class BlackBoxAudit(Result):
     event : the event that tells two inputs apart; it happens more often with `likelier` than with `other`
     shares : its share among the test samples of the likelier and of the other input
     samples : how many outputs were looked at in all
+    certificate : the proof of `eps_lower`, by tails of binomials (None: there is none, as `uncertified` says)
     """
 
     eps_lower: float
@@ -63,6 +66,13 @@ class BlackBoxAudit(Result):
     other: str
     shares: tuple[float, float]
     samples: int
+    certificate: Proof | None = field(default=None, repr=False)
+    uncertified: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Numbers and words as plain data; the proof is saved on its own."""
+        data = Result.to_dict(replace(self, certificate=None))
+        return {name: value for name, value in data.items() if name != "certificate"}
 
     @property
     def passed(self) -> bool:
@@ -91,6 +101,9 @@ class BlackBoxAudit(Result):
 
 
 MOST_TRIALS = 10_000_000
+# Runs of an input that a proof counts, and the share by which its bounds are wider than the float ones.
+MOST_PROVED = 1_000_000
+MARGIN = Fraction(1, 10**10)
 
 
 def audit_samples(
@@ -278,7 +291,9 @@ def _audit(
     tests = parts[a][2], parts[b][2]
     hits = [int(event.contains(side).sum()) for side in tests]
     sizes = [len(side) for side in tests]
-    lower = _bound(hits[0], sizes[0], hits[1], sizes[1], delta, risk) / length
+    counts = hits[0], sizes[0], hits[1], sizes[1]
+    lower = _bound(*counts, delta, risk) / length
+    proof, missing = _proof(counts, delta, sure, length, lower)
     return BlackBoxAudit(
         lower,
         delta,
@@ -290,7 +305,33 @@ def _audit(
         names[b],
         (hits[0] / sizes[0], hits[1] / sizes[1]),
         sum(len(side) for side in groups.values()),
+        proof,
+        missing,
     )
+
+
+def _proof(
+    counts: tuple[int, int, int, int], delta: float, confidence: float, length: float, lower: float
+) -> tuple[Proof | None, str | None]:
+    """The bound in fractions, smaller by 1e-9 at most; where there is none, why."""
+    hits, trials, other_hits, other_trials = counts
+    if lower <= 0:
+        return None, "the runs show no leak, and what they do not show proves nothing"
+    if max(trials, other_trials) > MOST_PROVED:
+        return None, f"tails of binomials are written out for up to {MOST_PROVED:,} runs"
+    sure, granted = Fraction(str(confidence)), Fraction(str(delta))
+    risk = (1 - confidence) / 2
+    low = Fraction(share_above(hits, trials, risk)) * (1 - MARGIN)
+    high = Fraction(share_below(other_hits, other_trials, risk)) * (1 + MARGIN)
+    apart = Fraction(length)
+    margin = MARGIN * (2 + low / (low - granted)) / apart if low > granted else Fraction(1)
+    eps = max(Fraction(0), Fraction(lower) - 2 * margin)
+    places = [Fraction(math.floor(low * 2**80), 2**80), Fraction(math.ceil(high * 2**80), 2**80)]
+    found = RunsProof(
+        eps, granted, apart, sure, (hits, trials), (other_hits, other_trials), places[0], places[1]
+    )
+    checked = found.verify()
+    return (found, None) if checked else (None, f"the one that was tried does not hold: {checked.statement}")
 
 
 def _pairs(

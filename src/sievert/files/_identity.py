@@ -29,6 +29,8 @@ from sievert.proofs import Proof, Verification
 
 __all__ = ["check_identity", "digest_of", "identified", "question_digest"]
 
+# What marks a proof of the mechanism that a release draws from; no command is told it.
+RELEASED = "released"
 # What a command may be told beside a file, and a proof then names.
 OPTIONS = {
     "eps",
@@ -41,6 +43,7 @@ OPTIONS = {
     "centre",
     "guess",
     "solve",
+    RELEASED,
 }
 ProofKind = TypeVar("ProofKind", bound=Proof)
 TABLES = {"policy", "query", "mechanism", "adversary", "use", "claim", "inference"}
@@ -133,16 +136,17 @@ def check_identity(proof: Proof, *paths: str | Path, **options: Any) -> Verifica
         return replace(
             result, holds=False, statement=f"no command has the options {brief(sorted(proof.options))}"
         )
-    asked = "".join(f" --{name} {brief(value)}" for name, value in proof.options.items())
+    told = {name: value for name, value in proof.options.items() if name != RELEASED}
+    asked = "".join(f" --{name} {brief(value)}" for name, value in told.items())
     given = {name: value for name, value in options.items() if value is not None}
     same = all(proof.options.get(name) == value for name, value in given.items())
     if not same or proof.about != digest_of(*paths, **proof.options):
-        told = f" with{asked}" if asked else ""
+        with_them = f" with{asked}" if asked else ""
         return replace(
             result,
             holds=False,
             statement=f"the proof is not about {names} as it stands"
-            f"{'' if same else ' with these options'}; what it proves{told} is: {result.statement}",
+            f"{'' if same else ' with these options'}; what it proves{with_them} is: {result.statement}",
         )
     about = f"{names}{f' asked with{asked}' if asked else ''}"
     return replace(result, about=about, statement=f"about {about}: {result.statement}")

@@ -125,7 +125,7 @@ def survey(
     >>> round(survey(1000, math.log(3), "geometric").privacy, 8)
     0.51257508
     """
-    whole("n", n, PolicyError, most=LARGEST_SURVEY)
+    n = whole("n", n, PolicyError, most=LARGEST_SURVEY)
     choice("kind", kind, KINDS, MechanismError)
     chance = _chance(yes)
     level = privacy(math.inf, None) if kind == "noiseless" else privacy(eps, alpha)
@@ -165,7 +165,7 @@ def survey_correlation(n: int, yes: object = Fraction(1, 2)) -> Correlation:
     >>> survey_correlation(2).joint[1].tolist()
     [Fraction(0, 1), Fraction(1, 4), Fraction(1, 4)]
     """
-    whole("n", n, PolicyError, most=LARGEST_SURVEY)
+    n = whole("n", n, PolicyError, most=LARGEST_SURVEY)
     chance = _chance(yes)
     if isinstance(chance, Fraction):
         require_size(n, LARGEST_EXACT_TALLY, "people counted in fractions", "give yes as a float")
@@ -201,7 +201,7 @@ def survey_channel(n: int, alpha: Any, kind: str) -> Channel:
     >>> survey_channel(1, "1/3", "response").exact.tolist()
     [[Fraction(3, 4), Fraction(1, 4)], [Fraction(1, 4), Fraction(3, 4)]]
     """
-    whole("n", n, PolicyError, most=LARGEST_SURVEY)
+    n = whole("n", n, PolicyError, most=LARGEST_SURVEY)
     choice("kind", kind, KINDS, MechanismError)
     level = privacy(math.inf, None) if kind == "noiseless" else privacy(None, alpha)
     if kind in ("geometric", "noiseless"):

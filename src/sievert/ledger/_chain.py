@@ -38,6 +38,7 @@ __all__ = [
     "Record",
     "add_note",
     "last_note",
+    "legible",
     "locked",
     "refuse_lost_records",
     "refuse_other",
@@ -308,7 +309,7 @@ def refuse_other(chain: Chain, anchor: str | None) -> None:
     """Refuse a chain without the hash that somebody noted elsewhere."""
     if anchor is None:
         return
-    if len(anchor) < SHORTEST_ANCHOR:
+    if not isinstance(anchor, str) or len(anchor) < SHORTEST_ANCHOR:
         raise LedgerError(
             f"anchor is {brief(anchor)}; give at least {SHORTEST_ANCHOR} digits of the noted hash"
         )
@@ -317,3 +318,17 @@ def refuse_other(chain: Chain, anchor: str | None) -> None:
             f"{chain.path}: has no record with the hash {anchor}; it is an older copy, or another ledger: "
             "nothing is released until a person has looked at it"
         )
+
+
+@contextmanager
+def legible() -> Iterator[None]:
+    """Records whose hashes are right and which say nothing that can be added up were forged, or are newer."""
+    try:
+        yield
+    except LedgerError:
+        raise
+    except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError) as problem:
+        raise LedgerError(
+            f"a record of the ledger cannot be read ({problem!r}); it was changed, or written by a newer "
+            "version: a person has to look at it"
+        ) from None

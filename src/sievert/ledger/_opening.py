@@ -8,8 +8,14 @@ from typing import TYPE_CHECKING
 
 from sievert.errors import LedgerError
 from sievert.ledger._budget import REPLACE, Budget, Relation
-from sievert.ledger._chain import Chain, Record
-from sievert.ledger._continued import carried_records, closed_for, missing_records, require_continuable
+from sievert.ledger._chain import Chain, Record, legible
+from sievert.ledger._continued import (
+    carried_records,
+    closed_for,
+    earlier_of,
+    missing_records,
+    require_continuable,
+)
 from sievert.numerics import brief
 
 if TYPE_CHECKING:
@@ -27,10 +33,11 @@ def begin(chain: Chain, budget: Budget | None, relation: Relation | None, wait: 
     if budget is None:
         what = "has yet to charge what it continues" if chain.records else "is a new ledger"
         raise LedgerError(f"{folder}: {what}; give the budget it starts with")
-    about = budget.relation or relation or REPLACE
+    earlier = earlier_of(budget, chain.key, folder)
+    about = _stated(budget, earlier) or relation or REPLACE
     if chain.records:
         about = Relation.from_record(chain.records[0]["relation"])
-    with closed_for(budget, about, chain.key, wait) as earlier:
+    with closed_for(budget, about, chain.key, wait, folder) as earlier:
         carried = [] if earlier is None else carried_records(earlier, budget)
         if not chain.records:
             chain.append(_opening(budget, about, earlier, len(carried)))
@@ -41,7 +48,8 @@ def begin(chain: Chain, budget: Budget | None, relation: Relation | None, wait: 
 def _unfinished_opening(chain: Chain) -> bool:
     """Whether an interruption kept some of what an earlier ledger spent from being charged."""
     carried = sum("carried" in record for record in chain.records)
-    return bool(carried < chain.records[0].get("carries", 0))
+    with legible():
+        return bool(carried < chain.records[0].get("carries", 0))
 
 
 def looked(
@@ -53,14 +61,17 @@ def looked(
     if budget is None:
         what = "has yet to charge what it continues" if chain.records else "no ledger is there"
         raise LedgerError(f"{folder}: {what}")
-    about = agreed(chain, budget, folder)[1] if chain.records else budget.relation or relation
-    if budget.continues is not None:
-        from sievert.ledger._ledger import Ledger
-
-        earlier = Ledger.look(budget.continues.with_suffix(".ledger"), key=chain.key)
-        require_continuable(earlier, budget, about or REPLACE)
+    earlier = earlier_of(budget, chain.key, folder)
+    about = agreed(chain, budget, folder)[1] if chain.records else _stated(budget, earlier) or relation
+    if earlier is not None:
+        require_continuable(earlier, budget, about or REPLACE, folder)
         chain.records.extend(missing_records(chain, carried_records(earlier, budget)))
     return budget, about
+
+
+def _stated(budget: Budget, earlier: Ledger | None) -> Relation | None:
+    """The relation of a new ledger before its first release: what the budget says, or that it continues."""
+    return budget.relation or (None if earlier is None else earlier.relation)
 
 
 def _opening(budget: Budget, about: Relation, earlier: Ledger | None, carries: int) -> Record:
@@ -74,8 +85,9 @@ def agreed(chain: Chain, budget: Budget | None, folder: Path) -> tuple[Budget, R
     opening = chain.records[0]
     if opening.get("kind") != "open" or opening.get("version") not in (1, VERSION):
         raise LedgerError(f"{folder}: was not written by this version; its first record is {brief(opening)}")
-    opened = Budget.from_record(opening)
-    relation = None if opening["version"] == 1 else Relation.from_record(opening["relation"])
+    with legible():
+        opened = Budget.from_record(opening)
+        relation = None if opening["version"] == 1 else Relation.from_record(opening["relation"])
     if budget is None:
         return opened, relation
     if not budget.same_limits(opened):

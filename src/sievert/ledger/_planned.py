@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from sievert.errors import LedgerError
-from sievert.ledger._chain import Record
+from sievert.ledger._chain import Record, legible
 from sievert.numerics import brief
 
 __all__ = ["Entry", "Planned", "entries_of", "plans_of"]
@@ -93,17 +93,22 @@ class Planned:
 
 def entries_of(records: Sequence[Record]) -> list[Entry]:
     """Every release ever charged, in order."""
+    with legible():
+        return _entries(records)
+
+
+def _entries(records: Sequence[Record]) -> list[Entry]:
     finished = {record["id"] for record in records if record["kind"] == "commit"}
     moved = {record["id"]: record["targets"] for record in records if record["kind"] == "retarget"}
     return [
         Entry(
             record["id"],
-            Fraction(0) if "plan" in record else Fraction(record["cost" if "cost" in record else "eps"]),
+            Fraction(0) if "plan" in record else _amount(record, "cost" if "cost" in record else "eps"),
             tuple(record["columns"]),
             record["id"] in finished,
             tuple(moved[record["id"]] if record["id"] in moved else record["targets"]),
             record,
-            None if record["eps"] is None else Fraction(record["eps"]),
+            None if record["eps"] is None else _amount(record, "eps"),
             record.get("plan"),
             record.get("slot"),
         )
@@ -122,25 +127,41 @@ def plans_of(records: Sequence[Record], entries: Sequence[Entry], source: object
     for record in records:
         if record["kind"] != "plan":
             continue
-        slots, count = taken.pop(record["id"], []), record["n"]
+        slots, count = taken.pop(record["id"], []), record.get("n")
+        if type(count) is not int or not 0 < count <= MOST_SLOTS:
+            raise LedgerError(
+                f"{source}: the plan {record['id']} has {brief(count)} slots; it needs a whole number from 1 "
+                f"to {MOST_SLOTS}: a person has to look at it"
+            )
         if len(set(slots)) < len(slots) or any(not 0 <= slot < count for slot in slots):
             raise LedgerError(
                 f"{source}: the plan {record['id']} of {count} slots has releases in the slots "
                 f"{brief(sorted(slots))}; each slot is used once: a person has to look at it"
             )
-        plans.append(
-            Planned(
-                record["id"],
-                count,
-                Fraction(record["cost"]),
-                tuple(record["columns"]),
-                tuple(slots),
-                record,
-                None if record["eps"] is None else Fraction(record["eps"]),
-            )
-        )
+        plans.append(_plan(record, count, slots))
     if taken:
         raise LedgerError(
             f"{source}: a release belongs to the plan {brief(next(iter(taken)))}, which is not there"
         )
     return plans
+
+
+def _plan(record: Record, count: int, slots: Sequence[int]) -> Planned:
+    with legible():
+        return Planned(
+            record["id"],
+            count,
+            _amount(record, "cost"),
+            tuple(record["columns"]),
+            tuple(slots),
+            record,
+            None if record["eps"] is None else _amount(record, "eps"),
+        )
+
+
+def _amount(record: Record, key: str) -> Fraction:
+    """What a record charges; less than nothing would give budget back."""
+    found = Fraction(record[key])
+    if found < 0:
+        raise ValueError(f"{key} is {brief(record[key])}, less than nothing")
+    return found

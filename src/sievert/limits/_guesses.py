@@ -15,7 +15,13 @@ from sievert.limits._ends import Ends, guess_proof, likeliest, pure_guess, worst
 from sievert.limits._replacement import ReplacementClaim
 from sievert.limits.promises import ApproximateClaim, Claim, GaussianClaim, WorstResponse
 from sievert.numerics import gauss_legendre, log_binomial, mills_drop, read_eps
-from sievert.proofs import ComposedGuessProof, Proof, RepeatedGuessProof, composed_delta_above
+from sievert.proofs import (
+    ComposedGuessProof,
+    GaussianGuessProof,
+    Proof,
+    RepeatedGuessProof,
+    composed_delta_above,
+)
 
 __all__ = [
     "Guess",
@@ -33,7 +39,10 @@ MOST_COUNTED = 120
 MOST_USED = 8
 # Levels at which another number of values becomes worst that are looked at.
 MOST_SWITCHES = 512
-NUMERICAL = "the exact value is an integral, computed with floats"
+UNEVEN = "the prior is not uniform, and the integral of its exact value is computed with floats"
+ENDLESS = "the integral of the exact value would take too many terms to be written out"
+# A float that is a root or a quotient, with its error upwards.
+ROUNDED_UP = 1 + Fraction(1, 2**50)
 # Two ends this close are one number to every digit anybody prints.
 MEETS = 1e-9
 
@@ -95,7 +104,8 @@ def best_guess(claim: Claim, values: int, prior: FloatArray | None, *, upper_onl
         return Guess.exactly(ends, method, *_checked(proof, reason))
     if isinstance(claim, GaussianClaim):
         method = "exact: Gaussian noise on answers as far apart as may be (a simplex)"
-        return Guess.exactly(simplex_ends(claim.mu, values, prior), method, None, NUMERICAL)
+        ends = simplex_ends(claim.mu, values, prior)
+        return Guess.exactly(ends, method, *((None, None) if upper_only else _gaussian(claim, values, prior)))
     possible = values if prior is None else int((prior > 0).sum())
     if prior is None or np.ptp(prior[prior > 0]) == 0:
         worst = claim.worst_response(possible)
@@ -177,6 +187,17 @@ def _composed_proof(
     return _checked(
         ComposedGuessProof(eps, lost, claim.releases, guess_proof(total, above, values, prior)), None
     )
+
+
+def _gaussian(claim: GaussianClaim, values: int, prior: FloatArray | None) -> tuple[Proof | None, str | None]:
+    """Equally likely values through Gaussian noise; those that cannot be are left out."""
+    possible = values if prior is None else int((prior > 0).sum())
+    if prior is not None and np.ptp(prior[prior > 0]) > 0:
+        return None, UNEVEN
+    if not math.isfinite(claim.mu):
+        return None, "nothing is promised"
+    proof = GaussianGuessProof.of(possible, Fraction(claim.mu) * ROUNDED_UP)
+    return _checked(proof, ENDLESS)
 
 
 def _repeated_proof(claim: Claim, first: float, values: int) -> tuple[Proof | None, str | None]:

@@ -23,7 +23,17 @@ from sievert.errors import PolicyError
 from sievert.numerics import kernel_weights
 from sievert.programs import LinearProgram, Unsolved, solved
 from sievert.proofs import ProofSpace, keeps_digits
-from sievert.spaces import DatabaseGraph, Edges, Graph, Labels, Metric, extents, isomorphic_components
+from sievert.spaces import (
+    DatabaseGraph,
+    Edges,
+    Factors,
+    Graph,
+    Labels,
+    Metric,
+    cartesian_factors,
+    extents,
+    isomorphic_components,
+)
 from sievert.spaces.secrets import CompleteGraph
 
 __all__ = ["LARGEST_DENSE", "Packing", "Piece", "Space", "log_capacity", "packing", "space_of", "weights"]
@@ -141,6 +151,13 @@ class Space:
             Piece(table, self.part(table[0], order[starts[k] : starts[k + 1]]))
             for k, table in enumerate(tables)
         ]
+
+    @cached_property
+    def factors(self) -> Factors | None:
+        """What a connected space with edges is the Cartesian product of, where that is found."""
+        if self.matrix is not None or self.size < 4 or self.component_of.any():
+            return None
+        return cartesian_factors(self.size, Edges(self.pairs, self.lengths))
 
     def part(self, points: IndexArray, chosen: IndexArray) -> Space:
         """The space of some points, in their order, with the chosen edges."""

@@ -28,7 +28,7 @@ from sievert.limits.bounds import Bound, blowfish_bound, complete_capacity
 from sievert.mechanisms import randomised_response
 from sievert.numerics import brief, flag, in_bits, log2_bounds, read_eps
 from sievert.policies import Policy, target_of
-from sievert.proofs import PACKINGS, DirectedProof, GroupsProof, WorstLeakageProof
+from sievert.proofs import PACKINGS, DirectedProof, GroupsProof, ProductLeakageProof, WorstLeakageProof
 from sievert.results import Result
 from sievert.spaces import DatabaseGraph, Graph, Metric
 from sievert.spaces.secrets import CompleteGraph
@@ -42,11 +42,13 @@ MOST_SOLVED = 4
 # The last answer about a large space, whose proof holds all pairs: several parts of a question ask for it.
 LARGE: WeakKeyDictionary[Graph | Metric, tuple[Fraction, int, WorstLeakage]] = WeakKeyDictionary()
 
-Certificate = WorstLeakageProof | GroupsProof | DirectedProof
+Certificate = WorstLeakageProof | GroupsProof | DirectedProof | ProductLeakageProof
 # Certified ends this close are one number to every digit anybody prints.
 MEETS = 1e-8
 LN2 = math.log(2)
 LARGEST_EXPONENT = 600.0
+# Beyond this many points a product is solved by its factors.
+LARGEST_PLAIN = 60
 GAP = "the solver's tolerance left a gap"
 
 
@@ -130,7 +132,9 @@ def worst_leakage(
     -----
     ε = ∞ is allowed: anything may then be released. Trees, symmetric spaces and spaces with non-negative
     weights are solved up to thousands of points, others up to blocks of 60 or graphs of 150; beyond, the
-    answer is an interval with its `reason`.
+    answer is an interval with its `reason`. A Cartesian product (a grid, a hypercube, a torus, whether it
+    was made as one or is found to be one) is solved by its factors, whatever its size: capacities multiply
+    as soon as all factors but one attain their packing bound.
 
     Cost: a closed form for trees, complete and vertex-transitive spaces; otherwise a linear program with a
     row for each pair of points.
@@ -178,6 +182,10 @@ the packing bound is attained)
         return _complete(target.size, exact_eps * apart, 1 if individual else records)
     if (grid := grid_of(target)) is not None:
         return _on_grid(grid, exact_eps, 1 if individual else records)
+    if target.size > LARGEST_PLAIN and target.factors:
+        from sievert.limits._products import worst_of_factors
+
+        return worst_of_factors(target, exact_eps, 1 if individual else records)
     if target.size > LARGEST_DENSE and (closed := closed_bounds(target, exact_eps)) is not None:
         return _by_form(closed, exact_eps, 1 if individual else records)
     if isinstance(policy_or_metric, Policy) and target.size > LARGEST_DENSE:
@@ -192,12 +200,26 @@ def _solved(target: Graph | Metric, eps: Fraction, records: int) -> WorstLeakage
     key = eps, records
     if key in known:
         return known[key]
-    found = worst_of_space(space_of(target), eps, records)
+    found = _one_by_one(space_of(target), eps, records)
     if found.exact is not None:
         while len(known) >= MOST_SOLVED:
             del known[next(iter(known))]
         known[key] = found
     return found
+
+
+def _one_by_one(space: Space, eps: Fraction, records: int) -> WorstLeakage:
+    """A space by its factors where it is a product, else as a whole; the better where neither is exact."""
+    if space.size <= LARGEST_PLAIN or space.factors is None:
+        return worst_of_space(space, eps, records)
+    from sievert.limits._products import worst_of_product
+
+    found = worst_of_product(space, space.factors, eps, records)
+    if found.exact is not None or space.size > LARGEST_DENSE:
+        return found
+    whole = worst_of_space(space, eps, records)
+    narrow = whole.upper.log - whole.lower.log < found.upper.log - found.lower.log
+    return whole if whole.exact is not None or narrow else found
 
 
 def _solved_large(policy: Policy, target: Graph | Metric, eps: Fraction, records: int) -> WorstLeakage:
@@ -327,8 +349,11 @@ def _of_forms(
     )
 
 
-def worst_of_space(space: Space, eps: Fraction, records: int = 1) -> WorstLeakage:
-    """Solve every component, add the capacities, multiply the bits by the number of records."""
+def worst_of_space(space: Space, eps: Fraction, records: int = 1, packed: bool = False) -> WorstLeakage:
+    """Solve every component, add the capacities, multiply the bits by the number of records.
+
+    `packed` bounds by packing vectors, which multiply over factors as over records.
+    """
     pieces = space.pieces()
     rungs = [climb(piece.space, eps) for piece in pieces]
     covers = [
@@ -340,7 +365,7 @@ def worst_of_space(space: Space, eps: Fraction, records: int = 1) -> WorstLeakag
         for piece, rung, cover in zip(pieces, rungs, covers, strict=True)
     ]
     # Over several records only packing bounds multiply: Cap(T)^n ≤ Cap(T^n) ≤ P(T)^n.
-    chosen = uppers if records == 1 else covers
+    chosen = covers if packed or records > 1 else uppers
     proof = WorstLeakageProof(
         space.proof,
         eps,
@@ -367,7 +392,7 @@ def worst_of_space(space: Space, eps: Fraction, records: int = 1) -> WorstLeakag
         upper=ends[1],
         exact=_common(ends, closed, records) if meets else None,
         method=_method(pieces, rungs),
-        reason=None if meets else _reason(rungs, records == 1),
+        reason=None if meets else _reason(rungs, records == 1 and not packed),
         mechanism=_mechanism(space, float(eps), pieces, rungs, records),
         certificate=proof,
         eps=float(eps),

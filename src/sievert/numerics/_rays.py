@@ -151,14 +151,17 @@ class _Step:
 
     def _alone(self, unions: WordArray) -> BoolArray:
         """Whether only two rays of the old cone lie in the face with each of these supports."""
-        inside = np.empty(len(unions), dtype=np.int64)
-        step = max(1, BLOCK // len(self.words))
-        for start in range(0, len(unions), step):
-            beyond = ~unions[start : start + step]
-            outside = self.words[:, 0] & beyond[:, :1]
+        inside = np.zeros(len(unions), dtype=np.int64)
+        # Most faces show a third ray among the first that are looked at.
+        left, start = np.arange(len(unions)), 0
+        while start < len(self.words) and len(left):
+            words = self.words[start : start + max(16, BLOCK // (8 * len(left)))]
+            beyond = ~unions[left]
+            outside = words[:, 0] & beyond[:, :1]
             for word in range(1, unions.shape[1]):
-                outside |= self.words[:, word] & beyond[:, word : word + 1]
-            inside[start : start + step] = len(self.words) - np.count_nonzero(outside, axis=1)
+                outside |= words[:, word] & beyond[:, word : word + 1]
+            inside[left] += (outside == 0).sum(axis=1)
+            left, start = left[inside[left] <= 2], start + len(words)
         return np.asarray(inside == 2)
 
 

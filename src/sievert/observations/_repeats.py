@@ -275,6 +275,7 @@ def _profile(situation: _Situation) -> bytes:
     peak = situation.logs.max(axis=0)
     seen = ~np.isneginf(peak)
     kinds, kind = np.unique(np.round(situation.logs[:, seen] - peak[seen], 12), axis=1, return_inverse=True)
-    mass = np.log(np.bincount(kind.ravel(), weights=np.exp(peak[seen])))
+    mass = np.bincount(kind.ravel(), weights=np.exp(peak[seen])).astype(np.float64)
+    mass = log_of(mass)  # columns below 1e-308 count as none
     belief = np.append(situation.likeliest, 0.0)
     return (np.round(np.column_stack([np.vstack([kinds, mass]), belief]), 12) + 0.0).tobytes()

@@ -7,9 +7,9 @@ the sum of the row distances takes the place of the largest.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -20,10 +20,13 @@ from sievert.numerics import choice
 from sievert.orders._average import measure_deficiency
 from sievert.orders._decisions import aligned, best_prior
 from sievert.orders._exact import distance_vertex
+from sievert.proofs import DeficiencyProof, Proof
 from sievert.results import Result
 
 __all__ = ["Deficiency", "deficiency"]
 Priors = Literal["worst", "uniform"]
+# Entries, and products of entries, of what is written out as a proof.
+LARGEST_PROOF, MOST_PRODUCTS = 20_000, 200_000
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,7 @@ class Deficiency(Result):
     prior : the adversary's prior
     gain : their gain in [0, 1], as an array [action, secret]
     post : the channel R nearest to doing the job
+    certificate : the proof of both ends (None: it would be too long, as `uncertified` says)
     """
 
     lower: float
@@ -45,6 +49,13 @@ class Deficiency(Result):
     prior: AnyArray = field(repr=False)
     gain: AnyArray = field(repr=False)
     post: Channel = field(repr=False)
+    certificate: Proof | None = field(default=None, repr=False)
+    uncertified: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Numbers and tables as plain data; the proof is saved on its own."""
+        data = Result.to_dict(replace(self, certificate=None))
+        return {name: value for name, value in data.items() if name != "certificate"}
 
     def __float__(self) -> float:
         return self.upper
@@ -99,7 +110,9 @@ def deficiency(less_safe: Channel, safer: Channel, prior: Priors = "worst") -> D
         belief = np.full(size, 1 / size)
         upper = float(np.abs(b - a @ found.post).sum() / (2 * size))
     post = Channel.trusted(found.post, "float", first.outputs, second.outputs)
-    return Deficiency(found.lower, upper, None, belief, _scaled(found.witness, belief), post)
+    gain = np.clip(_scaled(found.witness, belief), 0.0, 1.0)
+    proof = _proof(a, b, found.post, belief, gain, prior == "worst")
+    return Deficiency(found.lower, upper, None, belief, gain, post, *proof)
 
 
 def _exactly(first: Channel, second: Channel, prior: Priors) -> Deficiency | None:
@@ -119,7 +132,22 @@ def _exactly(first: Channel, second: Channel, prior: Priors) -> Deficiency | Non
         value = vertex.value / n
         belief = np.full(n, Fraction(1, n), dtype=object)
     post = Channel.trusted(table, "exact", first.outputs, second.outputs)
-    return Deficiency(float(value), float(value), value, belief, _scaled(witness, belief), post)
+    gain = _scaled(witness, belief)
+    proof = _proof(first.entries, second.entries, table, belief, gain, prior == "worst")
+    return Deficiency(float(value), float(value), value, belief, gain, post, *proof)
+
+
+def _proof(
+    a: AnyArray, b: AnyArray, post: AnyArray, prior: AnyArray, gain: AnyArray, worst: bool
+) -> tuple[Proof | None, str | None]:
+    """The ends in fractions, where these can be written out; else why not."""
+    entries = a.size + b.size + post.size + gain.size
+    products = post.size * len(a) + gain.size * (a.shape[1] + b.shape[1])
+    if entries > LARGEST_PROOF or products > MOST_PRODUCTS:
+        return None, f"a proof would hold {entries} fractions, and take {products} products of them"
+    proof = DeficiencyProof.of(a, b, post, prior[None, :], gain, worst)
+    found = proof.verify()
+    return (proof, None) if found else (None, f"the one that was tried does not hold: {found.statement}")
 
 
 def _scaled(witness: AnyArray, belief: AnyArray) -> AnyArray:

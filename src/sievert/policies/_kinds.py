@@ -11,7 +11,7 @@ from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, cast
 
-from pydantic import Field, model_validator
+from pydantic import Field, TypeAdapter, model_validator
 
 from sievert.constraints import PublicKnowledge
 from sievert.errors import FileError, QueryError
@@ -127,7 +127,8 @@ class AskedQuery(Noun, noun="query"):
         if isinstance(raw, list) and cls is AskedQuery:
             from sievert.policies._asked import AskedSeveral
 
-            parts = [cls.resolve(part, context) for part in raw]
+            # pydantic says which of the tables is wrong.
+            parts = TypeAdapter(list[AskedQuery]).validate_python(raw, context=context)
             return cast("Self", AskedSeveral(parts=parts))
         return super().resolve(raw, context)
 

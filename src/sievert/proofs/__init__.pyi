@@ -10,6 +10,7 @@ from ._bounds import blocks_lower as blocks_lower
 from ._bounds import channel_diagonal as channel_diagonal
 from ._bounds import tree_lower as tree_lower
 from ._codes import CodesProof as CodesProof
+from ._deficiency import DeficiencyProof as DeficiencyProof
 from ._design import SCALE as SCALE
 from ._design import SPARE as SPARE
 from ._design import Multipliers as Multipliers
@@ -28,6 +29,8 @@ from ._documents import DocumentsProof as DocumentsProof
 from ._documents import Way as Way
 from ._estimation import LikelihoodProof as LikelihoodProof
 from ._estimation import TransportProof as TransportProof
+from ._gaussian import GaussianGuessProof as GaussianGuessProof
+from ._gaussian_noise import GaussianNoiseProof as GaussianNoiseProof
 from ._groups import DirectedProof as DirectedProof
 from ._groups import GroupsProof as GroupsProof
 from ._groups import images as images
@@ -58,6 +61,7 @@ from ._privacy import compare_slopes as compare_slopes
 from ._privacy import kernel_sums as kernel_sums
 from ._privacy import privacy_violation as privacy_violation
 from ._privacy import steepest as steepest
+from ._product import ProductLeakageProof as ProductLeakageProof
 from ._promises import ApproximateProof as ApproximateProof
 from ._promises import GuessProof as GuessProof
 from ._promises import RepeatedGuessProof as RepeatedGuessProof
@@ -70,7 +74,9 @@ from ._refinement import MixtureProof as MixtureProof
 from ._refinement import PartitionProof as PartitionProof
 from ._refinement import sizes_forbid as sizes_forbid
 from ._regret import RegretProof as RegretProof
+from ._released import ReleasedProof as ReleasedProof
 from ._response_guess import ResponseGuessProof as ResponseGuessProof
+from ._sampled import RunsProof as RunsProof
 from ._space import Decay as Decay
 from ._space import ProofSpace as ProofSpace
 from ._space import keeps_digits as keeps_digits

@@ -37,7 +37,14 @@ from sievert.proofs._bounds import (
 from sievert.proofs._reading import floats, fraction, indices, listed, number, whole
 from sievert.proofs._space import LARGEST_TABLE, ProofSpace
 
-__all__ = ["WorstLeakageProof", "lower_value", "transitive_value", "upper_value"]
+__all__ = [
+    "WorstLeakageProof",
+    "is_packing",
+    "lower_value",
+    "shown_value",
+    "transitive_value",
+    "upper_value",
+]
 Certificate = dict[str, Any]
 LARGEST_PRINTED = 10**9
 
@@ -117,7 +124,7 @@ class WorstLeakageProof(Proof):
 
     def bounds(self) -> tuple[Fraction | None, Fraction]:
         """Proved lower and upper bound for one record; ValueError when a certificate does not hold."""
-        if self.copies > 1 and not (self.is_capacity and _is_packing(self.upper)):
+        if self.copies > 1 and not (self.is_capacity and is_packing(self.upper)):
             # Edwards et al., Thm 1 with 1.5 of our notes: P multiplies; a smaller capacity need not.
             raise ValueError("over several records only a packing certificate bounds the capacity")
         upper = upper_value(self)
@@ -133,9 +140,9 @@ class WorstLeakageProof(Proof):
         where = "a metric known to a relative 2^-48 on " if self.space.metric else "on "
         reached = ""
         if lower is not None:
-            reached = f", and some channel reaches at least {_shown(lower, down=True)}{each}"
+            reached = f", and some channel reaches at least {shown_value(lower, down=True)}{each}"
         setting = f"{where}{self.space.size} points with ε = {eps_in_words(self.eps)}"
-        most = f"{_shown(upper, down=False)}{each}"
+        most = f"{shown_value(upper, down=False)}{each}"
         return f"{setting}, {what} of every private channel is at most {most}{reached}"
 
     def meaning(self) -> str:
@@ -146,11 +153,11 @@ class WorstLeakageProof(Proof):
         )
         return (
             "whatever is released with this ε, seeing it makes a best guess at most "
-            f"{_shown(upper_value(self), down=False)} times as likely to be right as before{each}."
+            f"{shown_value(upper_value(self), down=False)} times as likely to be right as before{each}."
         )
 
 
-def _shown(value: Fraction, down: bool) -> str:
+def shown_value(value: Fraction, down: bool) -> str:
     """Twelve decimals rounded in the safe direction, or a power of two where those would fill a screen."""
     if value < LARGEST_PRINTED:
         return decimal(value, 12, down)
@@ -158,9 +165,10 @@ def _shown(value: Fraction, down: bool) -> str:
     return f"2^{low if down else high!r}"
 
 
-def _is_packing(certificate: Certificate) -> bool:
+def is_packing(certificate: Certificate) -> bool:
+    """Whether an upper certificate is a packing vector."""
     if certificate["type"] == "parts":
-        return all(_is_packing(part) for part in certificate["parts"])
+        return all(is_packing(part) for part in certificate["parts"])
     return certificate["type"] in PACKINGS
 
 

@@ -8,7 +8,7 @@ are those for a survey, whose frequencies are estimated from many reports.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,7 @@ from sievert.policies import Answers
 from sievert.proofs import Proof
 from sievert.questions._accept import record_belief
 from sievert.results import Result
+from sievert.spaces import Region
 from sievert.tables import channel_bytes
 
 __all__ = ["Design", "NoiseDesign", "ResponseDesign", "channel_suffixes", "design_of"]
@@ -52,6 +53,8 @@ __all__ = ["Design", "NoiseDesign", "ResponseDesign", "channel_suffixes", "desig
 EXACT, FLOATS = ".csv", ".npz"
 # Reports of a survey that says nothing about their number.
 REPORTS = 1000
+# Cells of a map that an interior point solves, the most of them on a device with its own memory.
+CITY_CELLS = 1000
 # Answers up to which other priors are asked about with so many linear programs, and by theorems alone.
 LARGEST_UNIVERSAL, EFFORT, LARGEST_BY_THEOREM = 12, 2000, 200
 
@@ -204,13 +207,27 @@ def _on_map(
     scenario: Scenario, eps: float | None, gap: float | None, device: str | None
 ) -> Design | NoiseDesign:
     """The best of all mechanisms on few cells; otherwise the noise that a place could get."""
+    assert scenario.region is not None
     why = 'needs [use], such as loss = "distance", to say what places are for'
     if scenario.document.use is not None:
         try:
             return listed_design(scenario, eps, gap, device)
         except TooLargeError as problem:
-            why = str(problem)
+            why = f"{problem}; {_coarser(scenario.region)}"
     return noise_on_places(scenario, eps, why)
+
+
+def _coarser(region: Region) -> str:
+    """Which cells would be few enough, two digits of their width."""
+    width = region.cell * math.sqrt(len(region) / CITY_CELLS)
+    digit = 10.0 ** (math.floor(math.log10(width)) - 1)
+    step = math.ceil(width / digit)
+    while len(coarse := replace(region, cell=step * digit)) > CITY_CELLS:
+        step += 1
+    return (
+        f"up to about {CITY_CELLS} cells are solved, and this region has {len(region)}: with "
+        f"cell = {coarse.cell:g} it has {len(coarse)}"
+    )
 
 
 def noise_on_places(scenario: Scenario, eps: float | None, why: str) -> NoiseDesign:

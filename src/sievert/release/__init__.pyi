@@ -3,6 +3,9 @@ from ._afford import Affordable as Affordable
 from ._afford import Afforded as Afforded
 from ._afford import afford as afford
 from ._central import NoisyTable as NoisyTable
+from ._certified import check_released as check_released
+from ._certified import noise_proof as noise_proof
+from ._certified import released_proof as released_proof
 from ._documents import DocumentsPreview as DocumentsPreview
 from ._documents import DocumentsRelease as DocumentsRelease
 from ._in_all import Effect as Effect
@@ -20,7 +23,6 @@ from ._preview import Preview as Preview
 from ._preview import preview as preview
 from ._running import Release as Release
 from ._running import run as run
-from ._sidecar import noise_proof as noise_proof
 from ._vectors import ReleasedCodes as ReleasedCodes
 from ._vectors import VectorsPreview as VectorsPreview
 from ._vectors import VectorsRelease as VectorsRelease

@@ -127,7 +127,9 @@ def afford(
     Notes
     -----
     The total is for a person, who may own several records (`person_records`). A plan fixes the number of
-    releases and is charged whole; the other two may stop or change at any time.
+    releases and is charged whole; the other two may stop or change at any time. Its exact curve holds for
+    the plan alone: a ledger, which others may be charged to, adds up its ρ (or ε), so that a plan that fits
+    here may need a larger budget there.
 
     Cost: some forty compositions for each plan, and one guess after all releases for each option.
 

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -64,7 +65,7 @@ def computed(
     for batch in rows.batches([*plan.columns, *people.columns]):
         codes = _located(domain.codes, batch, rows)
         if sampled is not None:
-            sampled.add(batch, codes + shift, codes != DROPPED)
+            _located(partial(sampled.add, codes=codes + shift, kept=codes != DROPPED), batch, rows)
         kept = codes[codes != DROPPED] + shift
         for table, total in zip(tables, totals, strict=True):
             table.add(total, kept)
@@ -101,7 +102,7 @@ def computed(
 def _sampled(plan: Plan) -> Sampled | None:
     if plan.rules.too_many == "reject" or plan.data.person is None:
         return None
-    return Sampled(plan.data.person, plan.owned, person_key)
+    return Sampled(plan.data.person, plan.owned, person_key, plan.domain().missing_texts)
 
 
 def chosen_tables(plan: Plan, found: list[IntArray] | Sampled, key: bytes) -> list[IntArray]:
@@ -163,7 +164,7 @@ def _one_table(plan: Plan, totals: IntArray, sampler: Sampler) -> NoisyTable:
         nearest = nearest_table(values, plan.scenario.policy.records)
         columns.append(nearest.tolist())
     if note(plan):
-        names.append("note")
+        names.append(NOTE)
         columns.append([note(plan)] * len(values))
     if plan.seeded:
         names.append(NOT_PRIVATE)
@@ -173,7 +174,7 @@ def _one_table(plan: Plan, totals: IntArray, sampler: Sampler) -> NoisyTable:
 
 # ── Several tables in one: what each row is about stands in its first columns ───────────────────────────────
 
-QUERY = "query"
+QUERY, NOTE = "query", "note"
 
 
 def _several(plan: Plan, noise: SeveralNoise, totals: list[IntArray], sampler: Sampler) -> NoisyTable:
@@ -228,6 +229,9 @@ def _below_each_other(plan: Plan, parts: list[tuple[str, NoisyTable]]) -> NoisyT
     by = dict.fromkeys(name for table in plan.tables for name in table.names if name in plan.columns)
     given = dict.fromkeys(name for _, part in parts for name in part.names if name != "what")
     names = [QUERY, *by, *(name for name in given if name not in by)]
+    # What was done to the rows holds for means and quantiles too, which have no column of their own for it.
+    noted = note(plan)
+    names += [NOTE] if noted and NOTE not in names else []
     if plan.seeded and NOT_PRIVATE not in names:
         names.append(NOT_PRIVATE)
     columns: list[list[Any]] = [[] for _ in names]
@@ -238,6 +242,8 @@ def _below_each_other(plan: Plan, parts: list[tuple[str, NoisyTable]]) -> NoisyT
                 column += [title] * size
             elif name == NOT_PRIVATE:
                 column += [SEEDED] * size
+            elif name == NOTE and name not in part.names:
+                column += [noted] * size
             else:
                 column += part.column(name) if name in part.names else [None] * size
     return NoisyTable(tuple(names), tuple(map(tuple, columns)))

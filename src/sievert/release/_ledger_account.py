@@ -35,7 +35,7 @@ class ChargedRelease(Result):
     what : the mechanism, in words
     cost : what was charged, in the ledger's currency: 0 in a slot
     plan, slot : the plan that has paid, and its place there, from 1
-    published : whether its files were published
+    published : whether its files were published; of what an earlier ledger spent: True
     pair : two states of a record that attain the cost, where they are known
     """
 
@@ -58,7 +58,7 @@ class ChargedPlan(Result):
     count, used : slots, and how many are taken
     each, total : what one costs, and all
     eps : the least ε of all its releases at `delta`, composed exactly; None where that is not known
-    guess, guess_is_bound : best guess about one record after all of them, by its own mechanism
+    guess, guess_is_bound : best guess about one record if every slot releases what it was planned with
     """
 
     id: str
@@ -141,10 +141,17 @@ class LedgerAccount(Result):
             return f"{self.title} is closed: another ledger continues it."
         limit = f"{self.symbol} = {number(self.limit)}"
         return (
-            f"{self.symbol} = {number(self.spent)} of {number(self.limit)} is spent on {len(self.releases)} "
-            f"{'release' if len(self.releases) == 1 else 'releases'}; {number(self.remaining)} is left. "
-            f"Nobody loses more than {limit}{self._read()}, whatever is released."
+            f"{self.symbol} = {number(self.spent)} of {number(self.limit)} is spent on {self._what()}; "
+            f"{number(self.remaining)} is left. Nobody loses more than {limit}{self._read()}, whatever is "
+            "released."
         )
+
+    def _what(self) -> str:
+        alone = sum(release.plan is None for release in self.releases)
+        plans = [f"a plan of {plan.count} releases ({plan.used} made)" for plan in self.plans]
+        if alone or not plans:
+            plans.append("1 release" if alone == 1 else f"{alone} releases")
+        return " and ".join(plans)
 
     def _read(self) -> str:
         if self.limit_eps is None or self.delta is None:
@@ -171,7 +178,8 @@ def account(budget: str | Path, *, key: bytes | None = None, anchor: str | None 
     Cost: reading the ledger, and one convolution for each plan.
 
     The guess is the least of the bounds that are valid: Σε so far, the limit in ρ, and for a ledger of one
-    plan and nothing else any releases of its ε (Kairouz, Oh and Viswanath), its ρ, and its own table.
+    plan and nothing else any releases of its ε (Kairouz, Oh and Viswanath), its ρ, and its noise. What the
+    plan's own table gives away stands with the plan: it is no bound, since slots take other queries too.
 
     Examples
     --------
@@ -212,7 +220,11 @@ def account(budget: str | Path, *, key: bytes | None = None, anchor: str | None 
 
 def _about(ledger: Ledger) -> str:
     if ledger.relation is not None:
-        return ledger.relation.words
+        carried = [entry for entry in ledger.entries if "about" in entry.record]
+        less = [
+            f"; of what {entry.record['carried']} added up, {entry.record['about']}" for entry in carried[:1]
+        ]
+        return "".join([ledger.relation.words, *less])
     return WITHOUT_RELATION if ledger.chain.records else "the pairs of its first release"
 
 
@@ -222,7 +234,7 @@ def _release(entry: Entry) -> ChargedRelease:
         str(entry.record.get("mechanism", "")),
         entry.cost,
         entry.columns,
-        entry.finished,
+        entry.finished or entry.carried,
         entry.plan,
         None if entry.slot is None else entry.slot + 1,
         tuple(entry.record.get("pair") or ()),
@@ -298,10 +310,7 @@ def _only_plan(ledger: Ledger) -> Planned | None:
 
 
 def _own_bounds(planned: Planned, values: int) -> Iterator[tuple[str, float]]:
-    """What the plan's own noise allows."""
-    guess = planned.record.get("guess")
-    if guess is not None and planned.record.get("values") == values:
-        yield "the plan's own table", float(guess["after"])
+    """What the plan's own noise allows, whichever queries its slots take."""
     claim = promised_by(planned.record)
     between = claim.between_two(0.5) if claim is not None and values == 2 else None
     if between is not None:

@@ -125,8 +125,8 @@ class Plan(Accounted):
         if self.pure_eps is None:
             raise LedgerError(
                 f"{self.words} keeps no ε, and a ledger in ε cannot add it up; use "
-                'kind = "staircase" or "geometric" with an eps, or leave out release.ledger and account for '
-                "it elsewhere"
+                'kind = "staircase" or "geometric" with an eps, or name a ledger in ρ (rho and delta in its '
+                "budget file)"
             )
         return self.pure_eps
 

@@ -13,10 +13,11 @@ from sievert.errors import FileError, LedgerError, SievertError
 from sievert.files import Described, Scenario, described, load_scenario
 from sievert.ledger import WAIT_SECONDS, WITHOUT_RELATION, Ledger, epsilon_of
 from sievert.limits import PlannedClaim, planned_claim
-from sievert.numerics import at_most, in_percent, non_negative, number, whole
+from sievert.numerics import at_most, in_percent, number, whole
 from sievert.questions import seen
 from sievert.release._acceptance import require_accepted
 from sievert.release._plan import Plan, make_plan
+from sievert.release._protocol import Asked
 from sievert.release._relations import cost, moves_by_noise, planned_pair, relation_of, require_small_delta
 from sievert.results import Result
 
@@ -41,7 +42,8 @@ class PlannedReleases(Result):
     eps : the least ε of the plan alone at that δ, composed exactly (None: its mechanism has no such form)
     exact : whether that ε is attained, or a little above it
     added_eps, rho_eps : the same by adding up ε, and from the plan's ρ; None where there is none
-    guess, guess_is_bound : best guess about one record after all of the plan (None: not known)
+    guess, guess_is_bound : best guess about one record if every slot releases this file's answer (None: not
+        known)
     remaining : what is left for each person
     about : for which pairs of states of a person's records
     """
@@ -85,7 +87,8 @@ class PlannedReleases(Result):
         if self.guess is not None:
             most = "at most " if self.guess_is_bound else ""
             found.append(
-                f"After all of them one record is guessed with probability {most}{in_percent(self.guess)}."
+                f"If every slot releases this file's answer, one record is guessed with probability "
+                f"{most}{in_percent(self.guess)} after all of them."
             )
         found.append(
             "This holds for the plan alone; with other releases of the ledger only the sums hold. Slots that "
@@ -137,6 +140,7 @@ def plan(
     ...     print(found.total, sv.release.run(f"{copied}/census-count.toml").slot)
     2 1
     """
+    asked = Asked(id, wait=wait, anchor=anchor, despite_accept=despite_accept)
     other = described(scenario)
     if other is not None:
         raise FileError(
@@ -153,14 +157,13 @@ def plan(
         raise FileError(f"{listed.source}: key release.ledger is missing; a plan is charged to a ledger")
     if not despite_accept:
         require_accepted(made)
-    waited = non_negative("wait", wait, LedgerError, infinite=True)
     budget, key, relation = made.budget(), made.ledger_key(), relation_of(made)
     early = Ledger.look(made.ledger_folder, budget, relation=relation, key=key, anchor=anchor)
     require_small_delta(made, early)
     each = cost(made, early.relation, early.budget.currency).amount
     early.check(count * each, made.columns, made.unit, f"plan of {count} releases")
     with Ledger.hold(
-        made.ledger_folder, budget, relation=relation, key=key, wait=waited, anchor=anchor
+        made.ledger_folder, budget, relation=relation, key=key, wait=asked.wait, anchor=anchor
     ) as ledger:
         once = cost(made, ledger.relation, ledger.budget.currency)
         guess = _guess(made, count)

@@ -16,6 +16,8 @@ from collections.abc import Callable, Hashable
 import numpy as np
 
 from sievert.arrays import IntArray
+from sievert.errors import DataError
+from sievert.release._domain import is_missing
 from sievert.tables import Batch
 
 __all__ = ["Sampled"]
@@ -26,16 +28,27 @@ PURPOSE = b"sievert rows of one person"
 
 
 class Sampled:
-    """Rows by person, of which `most` of each are kept."""
+    """Rows by person, of which `most` of each are kept; `missing` are texts that name nobody."""
 
-    def __init__(self, column: str, most: int, person: Callable[[object], str]) -> None:
-        self.column, self.most, self._person = column, most, person
+    def __init__(
+        self,
+        column: str,
+        most: int,
+        person: Callable[[object], str],
+        missing: frozenset[str] = frozenset(),
+    ) -> None:
+        self.column, self.most, self._person, self._missing = column, most, person, missing
         self._rows: dict[Hashable, list[int]] = {}
 
     def add(self, batch: Batch, codes: IntArray, kept: IntArray) -> None:
-        """Take the rows of a batch whose values count."""
+        """Take the rows of a batch whose values count; rows of nobody would be those of one person."""
         cells = batch.columns[self.column]
         for place in np.flatnonzero(kept).tolist():
+            if is_missing(cells[place], self._missing):
+                raise DataError(
+                    f"row {batch.first + place} names nobody in the column {self.column!r}, and rows are "
+                    "chosen by person: say whose it is, or leave it out"
+                )
             self._rows.setdefault(self._person(cells[place]), []).append(int(codes[place]))
 
     @property

@@ -22,13 +22,13 @@ from sievert.files import UseValue
 from sievert.mechanisms import PixelatedLaplaceChannel
 from sievert.numerics import at_most, number
 from sievert.policies import promise_words
-from sievert.proofs import JointNoiseProof, NoiseProof, Proof
 from sievert.questions import together_of
 from sievert.release._acceptance import acceptance, broken_claim
+from sievert.release._certified import noise_proof
 from sievert.release._plan import Plan
 from sievert.results import package_version, plain
 
-__all__ = ["clamping", "noise_proof", "note", "promise", "sidecar"]
+__all__ = ["clamping", "note", "promise", "sidecar"]
 
 FORMAT = "sievert release 1"
 
@@ -145,15 +145,6 @@ def promise(plan: Plan) -> str:
         )
     what: Literal["database", "value"] = "database" if plan.central else "value"
     return promise_words(plan.scenario.policy, plan.unit_eps, what, plan.owned)
-
-
-def noise_proof(plan: Plan) -> Proof | None:
-    """The certificate that the noise is enough for what one record can change."""
-    if plan.several is not None:
-        return JointNoiseProof.of(plan.several)
-    if plan.noise is None or plan.sensitivity is None:
-        return None
-    return NoiseProof.of(plan.noise, plan.sensitivity)
 
 
 @singledispatch

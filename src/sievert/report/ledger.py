@@ -56,6 +56,12 @@ def _plan(plan: ChargedPlan, symbol: str) -> Iterator[str]:
             f"Alone, all its releases keep ε = {at_most(plan.eps, 10)} at δ = {number(plan.delta)}, composed "
             "exactly."
         )
+    if plan.guess is not None:
+        most = "at most " if plan.guess_is_bound else ""
+        yield (
+            "If every slot releases what it was planned with, one record is guessed with probability "
+            f"{most}{in_percent(plan.guess)} after all of them; other queries may tell more."
+        )
 
 
 def _release(item: ChargedRelease, symbol: str) -> str:

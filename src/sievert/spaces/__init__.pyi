@@ -12,6 +12,8 @@ from ._databases import Databases as Databases
 from ._databases import Rows as Rows
 from ._databases import from_relation as from_relation
 from ._databases import smallest_integers as smallest_integers
+from ._factors import Factors as Factors
+from ._factors import cartesian_factors as cartesian_factors
 from ._graph import Graph as Graph
 from ._graph import graph_of as graph_of
 from ._graph import metric_of as metric_of

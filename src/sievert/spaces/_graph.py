@@ -45,6 +45,9 @@ class Graph:
     [['a', 'b'], ['c']]
     """
 
+    # Graphs whose Cartesian product this one is, the first varying slowest; none where unknown.
+    factors: tuple[Graph, ...] = ()
+
     def __init__(self, nodes: Iterable[object], edges: Iterable[tuple[object, object]] = ()):
         items = node_list(nodes)
         if not items:
@@ -160,7 +163,9 @@ class Graph:
 
     def metric(self) -> Metric:
         """Shortest-path distance (number of edges; inf between components)."""
-        return Metric.from_edges(Edges(self.edges, np.ones(len(self.edges))), self.nodes, self.size)
+        found = Metric.from_edges(Edges(self.edges, np.ones(len(self.edges))), self.nodes, self.size)
+        found.factors = tuple(part.metric() for part in self.factors)
+        return found
 
     @cached_property
     def component_of(self) -> NDArray[np.intp]:

@@ -59,6 +59,9 @@ class Metric:
     1.0
     """
 
+    # Metrics whose sum over coordinates this one is, the first varying slowest; none where unknown.
+    factors: tuple[Metric, ...] = ()
+
     def __init__(self, matrix: ArrayLike, points: Iterable[object] | None = None, *, close: bool = False):
         entries, points = _labelled(matrix, points)
         array = floats(entries, "matrix", MetricError, "give n rows of n distances")

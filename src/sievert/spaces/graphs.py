@@ -227,7 +227,9 @@ def grid(rows: int, columns: int) -> Graph:
     index = np.arange(size).reshape(rows, columns)
     down = np.column_stack([index[:-1].ravel(), index[1:].ravel()])
     across = np.column_stack([index[:, :-1].ravel(), index[:, 1:].ravel()])
-    return _graph(tuple(product(range(rows), range(columns))), np.concatenate([down, across]))
+    found = _graph(tuple(product(range(rows), range(columns))), np.concatenate([down, across]))
+    found.factors = path(rows), path(columns)
+    return found
 
 
 def hamming(length: int, values: int) -> Graph:
@@ -266,7 +268,10 @@ def hamming(length: int, values: int) -> Graph:
         for a, b in combinations(range(values), 2)
     ]
     edges = np.concatenate(pairs) if pairs else np.empty((0, 2), dtype=np.intp)
-    return _graph(tuple(product(range(values), repeat=length)), edges)
+    found = _graph(tuple(product(range(values), repeat=length)), edges)
+    if length > 1:
+        found.factors = (complete(values),) * length
+    return found
 
 
 def hypercube(dimension: int) -> Graph:

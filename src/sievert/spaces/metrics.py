@@ -165,7 +165,9 @@ def grid(rows: int, columns: int) -> Metric:
     cells = tuple(product(range(height), range(width)))
     positions = np.array(cells, dtype=np.float64)
     edges = Edges(pairs, np.ones(len(pairs)))
-    return Metric._known(cells, partial(_between, positions, "cityblock"), edges)
+    found = Metric._known(cells, partial(_between, positions, "cityblock"), edges)
+    found.factors = line(height), line(width)
+    return found
 
 
 def hamming(length: int, values: int) -> Metric:
@@ -209,7 +211,10 @@ def hamming(length: int, values: int) -> Metric:
     ]
     joined = np.concatenate(pairs) if pairs else np.empty((0, 2), dtype=np.intp)
     edges = Edges(joined, np.ones(len(joined)))
-    return Metric._known(tuple(points), partial(_differing, array), edges)
+    found = Metric._known(tuple(points), partial(_differing, array), edges)
+    if length > 1:
+        found.factors = (discrete(values),) * length
+    return found
 
 
 def _differing(tuples: NDArray[np.float64]) -> NDArray[np.float64]:

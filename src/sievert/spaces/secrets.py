@@ -554,4 +554,7 @@ def product(*parts: SecretGraph) -> SecretGraph:
         f"attribute {axis + 1}: {part.words}" for axis, part in enumerate(parts)
     )
     joined = np.sort(np.concatenate(pairs), axis=1)
-    return _secret(nodes, joined, words)
+    found = _secret(nodes, joined, words)
+    if len(parts) > 1:
+        found.factors = parts
+    return found

@@ -32,6 +32,8 @@ __all__ = [
 NODES = 512
 # What lies e^-80 below the peak of the integrand is left out.
 DEPTH = 80.0
+# Beyond this many dimensions logarithms of Gamma functions cancel.
+MOST_DIMENSIONS = 1_000_000
 
 
 def laplace_log_density(v: Any, eps: float) -> Any:
@@ -65,7 +67,8 @@ def laplace_log_density(v: Any, eps: float) -> Any:
     rows = _rows("v", v)
     n = rows.shape[-1]
     log_constant = n * math.log(rate) + gammaln(n / 2) - math.log(2) - n / 2 * math.log(math.pi) - gammaln(n)
-    found = log_constant - rate * np.linalg.norm(rows, axis=-1)
+    with np.errstate(over="ignore"):  # so far out that the density is 0
+        found = log_constant - rate * np.linalg.norm(rows, axis=-1)
     return float(found) if rows.ndim == 1 else found
 
 
@@ -94,7 +97,9 @@ def laplace_radius(p: float, n: int, eps: float) -> float:
     (1.67834699, 29.96667...)
     """
     rate = positive("eps", eps, TextError)
-    return float(floats.radius(whole("n", n, TextError), rate, probability("p", p, TextError)))
+    return float(
+        floats.radius(whole("n", n, TextError, most=MOST_DIMENSIONS), rate, probability("p", p, TextError))
+    )
 
 
 def marginal_tail(t: Any, n: int, eps: float) -> Any:
@@ -125,7 +130,7 @@ def marginal_tail(t: Any, n: int, eps: float) -> Any:
     >>> marginal_tail(1.0, 300, 40.0)
     0.01069063
     """
-    rate, dimensions = positive("eps", eps, TextError), whole("n", n, TextError)
+    rate, dimensions = positive("eps", eps, TextError), whole("n", n, TextError, most=MOST_DIMENSIONS)
     lengths = _lengths(t)
     found = np.exp(_log_mixture(rate * lengths, (dimensions + 1) / 2, _log_normal_tail))
     return float(found) if lengths.ndim == 0 else found
@@ -169,7 +174,7 @@ def utility_bound(size: int, n: int, eps: float, within: float) -> float:
     >>> utility_bound(1, 1, 1.0, 0.5), utility_bound(2, 1, 1.0, 0.18393972058572117)
     (0.39346934, 0.053153)
     """
-    rate, dimensions = positive("eps", eps, TextError), whole("n", n, TextError)
+    rate, dimensions = positive("eps", eps, TextError), whole("n", n, TextError, most=MOST_DIMENSIONS)
     many = whole("size", size, TextError)
     reach = non_negative("within", within, TextError)
     return float(gammainc(dimensions * many, rate * many * reach))
@@ -200,7 +205,7 @@ def utility_radius(size: int, n: int, eps: float, p: float) -> float:
     >>> utility_radius(250, 300, 10.0, 0.01), utility_radius(250, 300, 10.0, 0.99)
     (29.745..., 30.255...)
     """
-    rate, dimensions = positive("eps", eps, TextError), whole("n", n, TextError)
+    rate, dimensions = positive("eps", eps, TextError), whole("n", n, TextError, most=MOST_DIMENSIONS)
     many = whole("size", size, TextError)
     return float(gammaincinv(dimensions * many, probability("p", p, TextError)) / (rate * many))
 

@@ -229,6 +229,8 @@ def calibrate(
         raise TextError(
             f"give exactly one of nats, unchanged and success (given: {', '.join(given) or 'none'})"
         )
+    if attack is not None and success is None:
+        raise TextError(f"attack is {brief(attack)}; it goes with success, the share that it may find")
     word_mechanism(table, 1.0, kind, dimensions=dimensions)
     many, generator = whole("trials", trials, TextError), generator_of(rng)
     if nats is not None:

@@ -641,7 +641,7 @@ class Space:
 
 
 # ── Limits ──────────────────────────────────────────────────────────────────────────────────────────────────
-LARGEST_DUAL, LARGEST_CHOICE = 10**8, 100_000
+LARGEST_DUAL, LARGEST_CHOICE, MOST_FACTORS = 10**8, 100_000, 64
 PACKINGS = ("packing", "cover", "points", "transitive")
 Sparse = dict[int, dict[int, Fraction]]
 
@@ -1097,6 +1097,62 @@ def worst_leakage(proof: Content) -> str:
     )
 
 
+def worst_of_product(proof: Content) -> str:
+    """Packing vectors fold their factors of a Cartesian product away; channels multiply."""
+    eps, copies = level(exact(proof["eps"])), whole(proof.get("copies", 1), 1)
+    factors = [table(part) for part in items(proof["factors"])]
+    require(1 <= len(factors) <= MOST_FACTORS, f"a product has from 1 to {MOST_FACTORS} factors")
+    spaces = [Space.read(part["space"]) for part in factors]
+    loose = sum(not is_packing(table(part["upper"])) for part in factors)
+    require(loose <= (copies == 1), "all factors but one must be bounded by packing vectors, of records all")
+    given, places = proof["given"], proof["places"]
+    require((given is None) == (places is None), "a given space and the places of its points go together")
+    if given is not None:
+        _require_product(Space.read(given), items(places), spaces)
+    lower = upper = ONE
+    for part, space in zip(factors, spaces, strict=True):
+        question = Question(space, eps)
+        high, low = upper_bound(question, part["upper"]), lower_bound(question, part["lower"])
+        ordered(low, high)
+        lower, upper = lower * low, upper * high
+    each = f" to the power of {copies}" if copies > 1 else ""
+    return (
+        f"on a product of {' × '.join(str(space.size) for space in spaces)} points with ε = {eps}, the sum "
+        f"of column maxima of every private channel is at most {shown(upper)}{each}, and some channel "
+        f"reaches at least {shown(lower, False)}{each}"
+    )
+
+
+def _require_product(given: Space, places: list[Any], spaces: list[Space]) -> None:
+    """A point for each choice of places; edges that move one place along an edge of its factor, each once."""
+    require(not given.metric and not any(space.metric for space in spaces), "a product of edges is no metric")
+    where = [tuple(position(place) for place in items(row, len(spaces))) for row in places]
+    exist = all(place < space.size for row in where for place, space in zip(row, spaces, strict=True))
+    require(exist and len(where) == given.size == len(set(where)), "points need different places that exist")
+    require(math.prod(space.size for space in spaces) == given.size, "a choice of places has no point")
+    wanted = [
+        Counter(
+            (min(a, b), max(a, b), length) for (a, b), length in zip(part.edges, part.lengths, strict=True)
+        )
+        for part in spaces
+    ]
+    found: list[Counter[tuple[int, int, float]]] = [Counter() for _ in spaces]
+    seen = set()
+    for (a, b), length in zip(given.edges, given.lengths, strict=True):
+        moved = [k for k in range(len(spaces)) if where[a][k] != where[b][k]]
+        require(len(moved) == 1, "an edge changes no place, or several")
+        k = moved[0]
+        found[k][min(where[a][k], where[b][k]), max(where[a][k], where[b][k]), length] += 1
+        seen.add((min(a, b), max(a, b)))
+    require(len(seen) == len(given.edges), "an edge stands twice")
+    for part, needed, counted in zip(spaces, wanted, found, strict=True):
+        times = given.size // part.size
+        require(
+            counted == {edge: times * count for edge, count in needed.items()},
+            "the edges are not those of the product",
+        )
+
+
 def worst_one_way(proof: Content) -> str:
     """The same where inequalities run one way."""
     size, eps = whole(proof["size"], 1, LARGEST_SIZE), level(exact(proof["eps"]))
@@ -1364,6 +1420,78 @@ def guess_after_releases(proof: Content) -> str:
     )
 
 
+# 1/√(2π) between rationals, from 70 digits of π.
+PI = 31415926535897932384626433832795028841971693993751058209749445923078164
+PI_ENDS = Fraction(PI, 10**70), Fraction(PI + 1, 10**70)
+FINE_BITS = 240
+ROUNDED: tuple[Callable[[Fraction], int], ...] = (math.floor, math.ceil)
+
+
+def root_ends(x: Fraction) -> Ends:
+    """√x between two multiples of 2^-FINE_BITS."""
+    found = math.isqrt((x.numerator << 2 * FINE_BITS) // x.denominator)
+    return dyadic(found, -FINE_BITS), dyadic(found + 1, -FINE_BITS)
+
+
+ROOT = root_ends(2 * PI_ENDS[0])[0], root_ends(2 * PI_ENDS[1])[1]
+
+
+def density(t: Fraction) -> Ends:
+    """φ(t) = e^(-t²/2)/√(2π)."""
+    low, high = exp_ends(-t * t / 2, FINE_BITS)
+    return low / ROOT[1], high / ROOT[0]
+
+
+def below(t: Fraction) -> Ends:
+    """Φ(t): 1/2 + φ(t)·Σ t^(2k+1)/(1·3·…·(2k+1)) for t ≥ 0; beyond 15 from 1 - φ(t)/t to 1."""
+    if t < 0:
+        low, high = below(-t)
+        return 1 - high, 1 - low
+    least, most = density(t)
+    if t > 15:
+        return 1 - most / t, ONE
+    sums = []
+    for rounded in ROUNDED:
+        # Terms are positive, so that rounded down any of them are enough; once terms halve, those after the
+        # last are no more than that one.
+        square, term = rounded(t * t * 2**FINE_BITS), rounded(t * 2**FINE_BITS)
+        found, k = term, 0
+        while term > 1 or (2 * k + 3) << FINE_BITS < 2 * square:
+            k += 1
+            term = rounded(Fraction(term * square, (2 * k + 1) << FINE_BITS))
+            found += term
+        sums.append(dyadic(found + (term if rounded is math.ceil else 0), -FINE_BITS))
+    return Fraction(1, 2) + least * sums[0], min(ONE, Fraction(1, 2) + most * sums[1])
+
+
+def guess_through_noise(proof: Content) -> str:
+    """∫ φ(t)·Φ(t + μ/√2)^(v-1) dt by the trapezoidal rule (Trefethen and Weideman, Thm 5.1)."""
+    values, terms = whole(proof["values"], 2, 10**6), whole(proof["terms"], 1, 4000)
+    mu, step, strip = (exact(proof[name]) for name in ("mu", "step", "strip"))
+    require(0 <= mu <= 100 and 0 < step <= 1 and 0 < strip <= 10, "mu, step or strip is out of range")
+    Work.spend(2000 * terms)
+    found = Span(0, 0, 0)
+    shift = root_ends(mu * mu / 2)
+    for k in range(-terms, terms + 1):
+        # Rounded outwards to a grid, so that numbers stay short; Φ grows.
+        ends = [Fraction(f((k * step + s) * 2**200), 2**200) for f, s in zip(ROUNDED, shift, strict=True)]
+        known = max(ZERO, below(ends[0])[0]), below(ends[1])[1]
+        found = found + Span.of(density(k * step)) * Span.of(known).power(values - 1)
+    widest = exp_ends(strip * strip / 2)[1]
+    grown = Span.of((1 + strip * widest / ROOT[0],) * 2).power(values - 1).ends()[1]
+    error = 2 * widest * grown / (exp_low(2 * PI_ENDS[0] * strip / step) - 1)
+    rest = 2 * density(terms * step)[1] / (terms * step)
+    least, most = found.ends()[0] * step - error, found.ends()[1] * step + error + rest
+    lower, upper = exact(proof["lower"]), exact(proof["upper"])
+    encloses = lower <= max(ZERO, least) and min(ONE, most) <= upper
+    require(encloses, "the stated ends do not enclose the guess")
+    return (
+        f"through Gaussian noise, the best guess among {values} equally likely answers at most "
+        f"{float(mu):.9g} standard deviations apart is at most {shown(upper)}, and at least "
+        f"{shown(lower, False)} where all are that far apart"
+    )
+
+
 def approximate_worst_guess(proof: Content) -> str:
     """The largest expected gain under (ε, δ), by weak duality and by a channel."""
     space, eps, delta = Space.read(proof["space"]), level(exact(proof["eps"])), probability(proof["delta"])
@@ -1400,6 +1528,8 @@ def approximate_worst_guess(proof: Content) -> str:
 UNIT = 2**53
 PRIOR_ERROR = Fraction(1, 10**8)
 MOST_BITS = 2**17
+# Sums of many terms are kept in whole numbers of 2^-FINE.
+FINE = 320
 
 
 @lru_cache(maxsize=1 << 14)
@@ -1480,9 +1610,11 @@ def _require_private_parts(space: Space, counts: list[list[int]], known: dict[fl
             require(min(column) * q.denominator >= max(column) * q.numerator, "the mechanism is not private")
         return
     Work.spend(len(space.edges) * len(counts[0]) // 2)
+    shifted = [[p << FINE for p in row] for row in counts]
+    above = {length: math.ceil(q * (1 << FINE)) for length, (_, q) in known.items()}
     for x, z, e in space.arcs():
-        above, below = known[space.lengths[e]][1].as_integer_ratio()
-        private = all(p * below >= q * above for p, q in zip(counts[x], counts[z], strict=True))
+        least = above[space.lengths[e]]
+        private = all(p >= least * other for p, other in zip(shifted[x], counts[z], strict=True))
         require(private, f"the mechanism is not private between points {x} and {z}")
 
 
@@ -1494,25 +1626,28 @@ def _design_bound(
     loss: Matrix,
     proof: Content,
 ) -> Fraction:
-    """Σ_x min_w of the brackets, and the share of uniform parts by their prices."""
-    held: dict[int, dict[int, Fraction]] = {}
+    """Σ_x min_w of the brackets, and the share of uniform parts by their prices.
+
+    What multipliers change is counted in whole numbers of 2^-FINE, rounded so that brackets only fall.
+    """
+    changes = [[0] * len(loss) for _ in range(space.size)]
+    below = {length: math.floor(q * (1 << FINE)) for length, (q, _) in known.items()}
     for entry in items(proof["multipliers"]):
         arc, w, value = items(entry, 3)
-        y = Fraction(double(value))
-        fits = y >= 0 and position(arc, 2 * len(space.edges)) >= 0 and position(w, len(loss)) >= 0
+        above, under = double(value).as_integer_ratio()
+        fits = above >= 0 and position(arc, 2 * len(space.edges)) >= 0 and position(w, len(loss)) >= 0
         require(fits, "a multiplier is negative")
         left, right = space.edges[arc >> 1][::-1] if arc & 1 else space.edges[arc >> 1]
-        q = known[space.lengths[arc >> 1]][0]
-        for x, change in ((left, -y), (right, q * y)):
-            row = held.setdefault(x, {})
-            row[w] = row.get(w, ZERO) + change
+        changes[left][w] += -(above << FINE) // under
+        changes[right][w] += above * below[space.lengths[arc >> 1]] // under
     least = []
     negative = False
     for x, p in enumerate(prior):
-        row = held.get(x, {})
         costs = [p * losses[x] for losses in loss]
         negative = negative or min(costs) < 0
-        least.append(min(cost + row.get(w, ZERO) for w, cost in enumerate(costs)))
+        least.append(
+            min(cost + Fraction(change, 1 << FINE) for change, cost in zip(changes[x], costs, strict=True))
+        )
     seen: set[int] = set()
     bound = total(least)
     for part in map(table, items(proof["uniform"])):
@@ -2075,6 +2210,26 @@ def refinement(proof: Content) -> str:
     return f"B is A followed by post-processing, up to {float(hidden):.1e} in total variation"
 
 
+def deficiency(proof: Content) -> str:
+    """A·R is so near to B, and one adversary expects so much more from B (Le Cam)."""
+    (a, _), (b, _) = (rounded_channel(proof[name], ROUNDING) for name in ("less_safe", "safer"))
+    require(len(a) == len(b), "the channels have different numbers of inputs")
+    post, _ = rounded_channel(proof["post"], ROUNDING, len(a[0]), len(b[0]))
+    prior = rounded_channel(proof["prior"], ROUNDING, 1, len(a))[0][0]
+    gain = matrix(proof["gain"], None, len(a))
+    require(all(0 <= g <= 1 for row in gain for g in row), "a gain is outside [0, 1]")
+    lower, upper, any_prior = exact(proof["lower"]), exact(proof["upper"]), flag(proof["any_prior"])
+    worth = [[g * p for g, p in zip(row, prior, strict=True)] for row in gain]
+    more = column_maxima(product(worth, b)) - column_maxima(product(worth, a))
+    require(lower <= more, "the adversary expects less")
+    away = [total(max(v, ZERO) for v in row) for row in difference(b, product(a, post))]
+    require((max(away) if any_prior else dot(prior, away)) <= upper, "B is farther from A·R")
+    return (
+        f"{'whatever the prior' if any_prior else 'with this prior'}, no adversary with gains in [0, 1] "
+        f"expects more than {shown(upper)} more from B than from A, and one {shown(lower, False)} at least"
+    )
+
+
 def max_refinement(proof: Content) -> str:
     """Every posterior of B is a mixture of posteriors of A (Fernandes, Thm 4.1)."""
     tolerance, rounding = tolerance_of(proof)
@@ -2402,6 +2557,21 @@ def staircase_noise(proof: Content) -> str:
     return f"for every move of one record the stairs keep ε = {eps}, and no smaller one"
 
 
+def gaussian_noise(proof: Content) -> str:
+    """Σ c² ≤ 2·variance·ρ·distance² for every move (Canonne, Kamath and Steinke, Prop 5)."""
+    rho, variance = exact(proof["rho"]), exact(proof["variance"])
+    require(rho >= 0 and variance > 0, "rho must be ≥ 0 and the variance above 0")
+    found = [([whole(c, 1) for c in items(steps)], exact(d)) for steps, d in couples(proof["moves"])]
+    real = bool(found) and all(steps and d > 0 for steps, d in found)
+    require(real, "a move has no length, or changes nothing")
+    spare = [2 * variance * rho * d * d - sum(c * c for c in steps) for steps, d in found]
+    require(min(spare) >= 0, "a move needs more noise")
+    require(min(spare) == 0, "no move needs this ρ: it is not the level of this noise")
+    return (
+        f"for every move of one record the Gaussian noise keeps ρ = {shown(rho)} times its distance squared"
+    )
+
+
 def noise_of_tables(proof: Content) -> str:
     """Costs of two neighbours add up over independent tables, and none exceeds ε·distance."""
     eps = exact(proof["eps"])
@@ -2438,6 +2608,74 @@ def noise_of_tables(proof: Content) -> str:
     apart = {d for a, b, d in near if {a, b} == {first, second}} if listed is not None else {ONE}
     require(cost(first, second) in {eps * d for d in apart}, "the pair does not need all of ε")
     return f"for every move of one record the noise of {len(tables)} tables together keeps ε = {eps}"
+
+
+def released_mechanism(proof: Content) -> str:
+    """What is drawn keeps ε·distance: rows entry by entry, a response or noise by its level."""
+    space, law = Neighbours(proof["space"]), proof["law"]
+    require(space.form != "free" and space.eps is not None, "the neighbours must say which ε is kept")
+    needs = {"rows": {"rows"}, "response": {"level"}, "noise": {"level", "places"}, "plane": {"level"}}
+    eps = space.eps or ZERO
+    given = {name for name in ("rows", "level", "places") if proof[name] is not None}
+    require(isinstance(law, str) and given == needs.get(law), "the law does not have what goes with it")
+    items(proof.get("labels", []))
+    require(law != "plane" or space.form == "uniform", "of a map the one length is the width of a cell")
+    if law == "rows":
+        space.require_allowed(channel(proof["rows"], space.size))
+        return f"what is drawn keeps ε = {eps} for every two neighbours, times their distance"
+    ((name, text),) = table(proof["level"]).items()
+    value = exact(text)
+    fits = (name == "eps" and value >= 0) or (name == "alpha" and 0 < value <= 1)
+    require(fits, "the level is eps ≥ 0, or alpha above 0 and at most 1")
+    places = vector(proof["places"], space.size) if law == "noise" else None
+    if space.form == "uniform":
+        gaps = {(max(places) - min(places) if places else ONE, space.lengths[0])} if space.size > 1 else set()
+    else:
+        edges = zip(space.pairs, space.lengths, strict=True)
+        gaps = {(abs(places[a] - places[b]) if places else ONE, length) for (a, b), length in edges}
+    for apart, length in gaps:
+        spent = value if name == "eps" else -log_ends(value, 512)[0]
+        require(spent * apart <= eps * length, "two neighbours are told apart by more than ε")
+    return f"what is drawn keeps ε = {eps} for every two neighbours, times their distance"
+
+
+def leak_in_runs(proof: Content) -> str:
+    """Tails of two binomials (Clopper and Pearson) and the definition of (ε, δ)."""
+    eps, distance = level(exact(proof["eps"])), exact(proof["distance"])
+    delta, sure = probability(proof["delta"]), exact(proof["confidence"])
+    low, high = exact(proof["low"]), exact(proof["high"])
+    k, n, h, m = (whole(v, 0, 10**6) for name in ("likelier", "other") for v in items(proof[name], 2))
+    require(0 < k <= n and 0 <= h < m, "the event must have happened, and have failed to")
+    require(distance > 0 and 0 < sure < 1, "the distance must be above 0, the confidence within (0, 1)")
+    require(0 < low < 1 and 0 < high < 1, "the bounds must be between 0 and 1")
+    risk = (1 - sure) / 2
+    require(tail_above(n, k, low) <= risk, "the event is not as often as low says")
+    require(tail_above(m, m - h, 1 - high) <= risk, "the event is not as seldom as high says")
+    require(low - delta >= exp_ends(eps * distance)[1] * high, "the two bounds do not differ by so much")
+    return (
+        f"with {100 * float(sure):g}% confidence the mechanism keeps no ε below {shown(eps, False)} at δ = "
+        f"{shown(delta)}: an event that was fixed before happened in {k} of {n} runs and in {h} of {m}"
+    )
+
+
+def tail_above(trials: int, hits: int, share: Fraction) -> Fraction:
+    """A number ≥ P(Bin(trials, share) ≥ hits) where hits are beyond the mean, else 1.
+
+    Terms fall by less and less than the first ratio, so that a geometric series bounds what is left out.
+    """
+    if (trials - hits) * share >= (hits + 1) * (1 - share):
+        return ONE
+    Work.spend(trials + 200 * math.isqrt(trials))
+    p, miss, odds = (Span.of((v, v)) for v in (share, 1 - share, share / (1 - share)))
+    ways = math.comb(trials, hits)
+    term = found = Span.of((Fraction(ways),) * 2) * p.power(hits) * miss.power(trials - hits)
+    for j in range(hits, trials):
+        term = (term * odds).times(trials - j, j + 1)
+        found = found + term
+        if found.at_least(Span(term.low, term.high, term.scale + 100)):
+            ratio = Fraction(trials - j, j + 1) * share / (1 - share)
+            return found.ends()[1] + term.ends()[1] * ratio / (1 - ratio)
+    return found.ends()[1]
 
 
 def additive_capacity(proof: Content) -> str:
@@ -2864,6 +3102,7 @@ def _cost(
 # ── All kinds, and what they cost ───────────────────────────────────────────────────────────────────────────
 KINDS: dict[str, Callable[[Content], str]] = {
     "Dalenius witness": dalenius,
+    "Gaussian noise": gaussian_noise,
     "accuracy counter-example": accuracy_counterexample,
     "additive capacity": additive_capacity,
     "approximate worst guess": approximate_worst_guess,
@@ -2871,15 +3110,18 @@ KINDS: dict[str, Callable[[Content], str]] = {
     "block sizes": block_sizes,
     "class of adversaries": class_of_adversaries,
     "codes": codes,
+    "deficiency": deficiency,
     "documents": documents,
     "exact optimal design": exact_optimal_design,
     "guess after several releases": guess_after_releases,
+    "guess through Gaussian noise": guess_through_noise,
     "guess under a claim": guess_under_claim,
     "guess under a divergence": guess_under_divergence,
     "inference counter-example": inference_counterexample,
     "inference frontier": inference_frontier,
     "largest gap over priors": largest_gap,
     "leakage design": leakage_design,
+    "leak in runs": leak_in_runs,
     "least regret": least_regret,
     "likelihood": likelihood,
     "max refinement": max_refinement,
@@ -2895,6 +3137,7 @@ KINDS: dict[str, Callable[[Content], str]] = {
     "privacy order holds": privacy_order_holds,
     "refinement": refinement,
     "refinement of families": families,
+    "released mechanism": released_mechanism,
     "repeated guess between two values": repeated_guess,
     "staircase noise": staircase_noise,
     "transport": transport,
@@ -2902,6 +3145,7 @@ KINDS: dict[str, Callable[[Content], str]] = {
     "universal optimality by theorem": lambda proof: by_theorem(proof)[1],
     "universal optimality of blocks": universal_of_blocks,
     "worst leakage": worst_leakage,
+    "worst leakage of a product": worst_of_product,
     "worst leakage, one way": worst_one_way,
     "worst of groups": worst_of_groups,
 }
@@ -2927,7 +3171,10 @@ def long(value: Any) -> int:
 def expected_seconds(proof: Content) -> float:
     """About what the check costs: reading every number, products of tables, and distances of all pairs."""
     count, longest = numbers_in(proof)
-    rows = [value for value in proof.values() if isinstance(value, list) and value]
+    # Multipliers are read once; products are of tables.
+    rows = [
+        value for key, value in proof.items() if isinstance(value, list) and value and key != "multipliers"
+    ]
     largest = max((len(row) * long(row[0]) for row in rows), default=0)
     steps = 4.0 * count + 2.0 * largest * max((long(row[0]) for row in rows), default=0)
     space = proof.get("space")
@@ -2937,6 +3184,7 @@ def expected_seconds(proof: Content) -> float:
         if any(f'"{name}"' in json.dumps(proof)[: 10**6] for name in ("kernel", "packing", "blocks")):
             steps += 3.0 * min(size, LARGEST_TABLE) * (size + edges) if edges >= size or size < 100 else 0
     releases, bits = long(proof.get("releases")), long(proof.get("bits"))
+    steps += 2000 * long(proof.get("terms")) if "strip" in proof else 0
     steps += bits**2 * releases * (2 * releases + 1) / 2 + 20 * releases + 20 * long(proof.get("priors")) ** 2
     return steps * (1 + longest / 40) / 1e6
 

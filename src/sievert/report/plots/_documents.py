@@ -19,6 +19,8 @@ __all__ = ["attack_success", "document_flow", "noise_contours"]
 
 # Points of each axis of a density.
 PIXELS = 81
+# Beyond this ε the density at the origin is no float.
+STEEPEST = 1e150
 SHOWN_WORDS = 24
 
 
@@ -112,6 +114,8 @@ def noise_contours(eps: float = 1.0, reach: float | None = None) -> go.Figure:
     from sievert.text import laplace_log_density, laplace_radius
 
     rate = positive("eps", eps, DataError)
+    if rate > STEEPEST:
+        raise DataError(f"eps is {brief(eps)}; densities are drawn up to {STEEPEST:g}")
     far = laplace_radius(0.99, 2, rate) if reach is None else positive("reach", reach, DataError)
     axis = np.linspace(-far, far, PIXELS)
     points = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
@@ -165,7 +169,7 @@ def attack_success(bench: AttackBench, attackers: str = "author") -> go.Figure:
     from sievert.text import AttackBench
 
     found = instance("bench", bench, AttackBench, "what sv.text.attack found", DataError)
-    if attackers not in ("author", "topic"):
+    if not isinstance(attackers, str) or attackers not in ("author", "topic"):
         raise DataError(f'attackers is {brief(attackers)}; write "author" or "topic"')
     shown = [one for one in found.findings if one.attacker.startswith(attackers)]
     noisy = [one for one in shown if one.eps is not None]

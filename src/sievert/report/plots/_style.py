@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
+from plotly.io import templates
 
 from sievert.errors import DataError
 from sievert.numerics import brief, instance, taken
@@ -63,10 +64,15 @@ CORNER = 14
 
 def laid_out(figure: go.Figure, x: str, y: str) -> go.Figure:
     """Axes with these names, and the fonts and margins of every picture."""
+    # As plotly sets its default: to check its own template again is most of the time of a small picture.
+    figure.layout._validate = False
+    try:
+        figure.layout.template = templates["plotly_white"]
+    finally:
+        figure.layout._validate = True
     figure.update_layout(
         xaxis_title=x,
         yaxis_title=y,
-        template="plotly_white",
         font={"family": "system-ui, sans-serif", "size": 13},
         margin={"l": 10, "r": 10, "t": 10, "b": 10},
         height=420,
