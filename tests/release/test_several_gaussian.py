@@ -20,6 +20,8 @@ from sievert.questions._record_breach import told_apart
 from sievert.questions.breach import breach_of
 from sievert.release._plan import make_plan
 from sievert.release._relations import cost
+from sievert.report.ledger import _pictures
+from sievert.report.release import page as release_page
 
 HEAD = """version = 1
 [policy]
@@ -327,3 +329,17 @@ def test_quantiles_stand_for_binary_response_in_a_plan(tmp_path: Path) -> None:
     laws = [(people.law, 1), (ages.law, 3), (GeometricLaw(privacy(median.eps, None)), 1)]
     assert found.eps == pytest.approx(planned_claim(laws, 4).epsilon(1e-6), rel=1e-12)
     assert not found.exact
+
+
+# ── Pictures ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_pages_draw_what_was_spent_on_what(tmp_path: Path) -> None:
+    path = written(tmp_path, 'kind = "geometric"\neps = 0.8', budget="person = 10.0")
+    scenario = load_scenario(path)
+    assert "What each table costs" in release_page(sv.release.preview(scenario), scenario)
+    done = sv.release.run(scenario)
+    assert "What each table costs" in release_page(done, scenario)
+    figure = next(iter(_pictures(sv.release.account(tmp_path / "budget.toml")))).figure
+    assert list(figure.data[0].x) == [0.8, 9.2]
+    assert list(figure.layout.yaxis.ticktext) == [done.id, "left"]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 
 from sievert.numerics import at_most, in_percent, number
 from sievert.release import ChargedPlan, ChargedRelease, LedgerAccount, LedgerGuess
-from sievert.report._page import Page, Table, page_html
+from sievert.report._bars import bars
+from sievert.report._page import Page, Picture, Table, page_html
 
 __all__ = ["lines", "page"]
 
@@ -107,8 +109,30 @@ def page(found: LedgerAccount, command: str = "") -> str:
             command=command or f"sievert ledger {found.title} --report page.html",
             summary=Table("At a glance", (), list(_glance(found))),
             tables=tables,
+            pictures=list(_pictures(found)),
         )
     )
+
+
+def _pictures(found: LedgerAccount) -> Iterator[Picture]:
+    """What was spent on what, and what is left; earlier releases of many in one bar."""
+    spent = [(f"plan {plan.id}", plan.total) for plan in found.plans]
+    alone = [(item.id, item.cost) for item in found.releases if item.plan is None]
+    if len(alone) > SHOWN:
+        before = alone[:-SHOWN]
+        spent.append((f"{len(before)} earlier", sum((cost for _, cost in before), Fraction(0))))
+    spent += alone[-SHOWN:]
+    if not spent:
+        return
+    rows = [*spent, ("left", found.remaining)]
+    figure = bars(
+        [name for name, _ in rows],
+        [float(amount) for _, amount in rows],
+        found.symbol,
+        [name == "left" for name, _ in rows],
+    )
+    caption = f"Of {found.symbol} = {number(found.limit)} in all; a plan is charged whole, whatever is used."
+    yield Picture("Spent on what", caption, figure)
 
 
 def _bounds(guess: LedgerGuess) -> Iterator[tuple[str, str, str]]:

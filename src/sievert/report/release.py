@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import singledispatch
 from pathlib import Path
@@ -15,6 +15,7 @@ from sievert.questions import TableShare, seen
 from sievert.release import Effect, InAll, NoisyTable, PlannedReleases, Preview, Release
 from sievert.report import plots
 from sievert.report._audit_pictures import noise_pictures, releases_picture
+from sievert.report._bars import bars
 from sievert.report._page import Page, Picture, Table, page_html
 from sievert.results import Result
 
@@ -265,10 +266,23 @@ def _page_of_preview(found: Preview, scenario: Scenario, command: str = "") -> s
             good=found.possible,
             command=command or f"sievert release {source} --preview --report page.html",
             summary=Table("At a glance", (), list(_glance(found, found.eps, found.remaining_after))),
-            pictures=_noise(scenario),
+            pictures=[*_shares(found.tables), *_noise(scenario)],
             text=scenario.to_toml(),
         )
     )
+
+
+def _shares(tables: Sequence[TableShare]) -> list[Picture]:
+    """What each of several tables costs by itself."""
+    if len(tables) < 2:
+        return []
+    symbol = tables[0].symbol
+    figure = bars([table.name for table in tables], [float(table.cost_alone) for table in tables], symbol)
+    caption = (
+        f"{symbol} of each table by itself; together they cost what the worst pair of values does, which may "
+        "be less than the sum."
+    )
+    return [Picture("What each table costs", caption, figure)]
 
 
 @page.register
@@ -283,7 +297,11 @@ def _page_of_release(found: Release, scenario: Scenario, command: str = "") -> s
         more = len(table.columns[0]) - MOST_ROWS
         caption = f"And {more} more rows in the file." if more > 0 else ""
         tables = [Table("Released", [table.names[i] for i in shown], rows, caption)]
-        pictures = [_published(table), *pictures]
+        pictures = [
+            _published(table),
+            *_shares(() if found.effect is None else found.effect.tables),
+            *pictures,
+        ]
     return page_html(
         Page(
             title=scenario.title,
