@@ -42,7 +42,9 @@ class _Threads:
         except ImportError:
             self._count = 1
         else:
-            self._count, self._libraries = os.cpu_count() or 1, ThreadpoolController()
+            known = hasattr(os, "sched_getaffinity")
+            self._count = len(os.sched_getaffinity(0)) if known else os.cpu_count() or 1
+            self._libraries = ThreadpoolController()
 
     def map(self, work: Callable[[range], T], columns: int) -> list[T]:
         """What the work gives for parts of the columns."""

@@ -19,7 +19,7 @@ from sievert.ledger import EPS, WITHOUT_RELATION, Budget, Entry, Ledger, Planned
 from sievert.limits import best_guess
 from sievert.limits.promises import ApproximateClaim, Claim, ZeroConcentratedClaim
 from sievert.numerics import file_path, number
-from sievert.release._planning import DEFAULT_DELTA, promised_by
+from sievert.release._planning import DEFAULT_DELTA, is_attained, promised_by
 from sievert.release._relations import moves_by_noise
 from sievert.results import Result
 
@@ -57,7 +57,8 @@ class ChargedPlan(Result):
     ----------
     count, used : slots, and how many are taken
     each, total : what one costs, and all
-    eps : the least ε of all its releases at `delta`, composed exactly; None where that is not known
+    eps, eps_is_bound : the least ε of all its releases at `delta`, composed exactly, or a bound on it; None
+        where that is not known
     guess, guess_is_bound : best guess about one record if every slot releases what it was planned with
     """
 
@@ -69,6 +70,7 @@ class ChargedPlan(Result):
     total: Fraction
     delta: Fraction
     eps: float | None
+    eps_is_bound: bool
     guess: float | None
     guess_is_bound: bool
 
@@ -252,6 +254,7 @@ def _plan(planned: Planned, delta: Fraction) -> ChargedPlan:
         planned.total,
         delta,
         None if claim is None else claim.epsilon(float(delta)),
+        claim is not None and not (claim.exact and is_attained(planned.record["pair"])),
         None if guess is None else float(guess["after"]),
         guess is not None and not guess["exact"],
     )

@@ -21,7 +21,7 @@ from sievert.release._protocol import Asked
 from sievert.release._relations import cost, moves_by_noise, planned_pair, relation_of, require_small_delta
 from sievert.results import Result
 
-__all__ = ["PlannedReleases", "plan", "promised_by"]
+__all__ = ["PlannedReleases", "is_attained", "plan", "promised_by"]
 
 # The δ at which the curve of a plan is read where the budget has none.
 DEFAULT_DELTA = Fraction(1, 10**6)
@@ -212,7 +212,7 @@ def promised_by(record: dict[str, Any]) -> PlannedClaim | None:
     return planned_claim(cells, record["n"])
 
 
-def _is_attained(pair: dict[str, Any]) -> bool:
+def is_attained(pair: dict[str, Any]) -> bool:
     """Whether what is planned is the move of one pair, not above those of several."""
     return len(pair["moves"]) == 1 and not pair.get("above", False)
 
@@ -231,7 +231,7 @@ def _result(made: Plan, ledger: Ledger, id: str, guess: tuple[float, bool] | Non
         ledger.budget.currency.symbol,
         delta,
         None if claim is None else claim.epsilon(float(delta)),
-        claim is not None and claim.exact and _is_attained(found.record["pair"]),
+        claim is not None and claim.exact and is_attained(found.record["pair"]),
         None if found.eps is None else found.count * found.eps,
         epsilon_of(found.total, delta) if in_rho else None,
         None if guess is None else guess[0],

@@ -52,10 +52,8 @@ def _plan(plan: ChargedPlan, symbol: str) -> Iterator[str]:
         f"{_what(plan.what)}."
     )
     if plan.eps is not None:
-        yield (
-            f"Alone, all its releases keep ε = {at_most(plan.eps, 10)} at δ = {number(plan.delta)}, composed "
-            "exactly."
-        )
+        how = "a bound on what they compose to" if plan.eps_is_bound else "composed exactly"
+        yield f"Alone, all its releases keep ε = {at_most(plan.eps, 10)} at δ = {number(plan.delta)}, {how}."
     if plan.guess is not None:
         most = "at most " if plan.guess_is_bound else ""
         yield (
