@@ -29,7 +29,7 @@ def solve(solver, entries):
 _linear.run_solver = solve
 loss = np.random.default_rng(0).random((301, 301))
 try:
-    sv.optimal_mechanism(sv.metrics.line(301), 1.0, None, loss)
+    sv.optimal_mechanism(sv.metrics.line(301), 1.0, None, loss, method="program")
 except KeyboardInterrupt:
     print("interrupted")
 """
