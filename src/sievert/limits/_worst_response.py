@@ -42,11 +42,16 @@ class Response(NamedTuple):
         """The guess that it allows, raised by rounding."""
         return worst_ends(self.eps * (1 + MARGIN), 0.0, values)
 
-    def proof(self, values: int, rho: Fraction | None, divergence: Fraction | None = None) -> Proof:
-        """That nothing with the claim allows more: a divergence at the order, or ρ for all orders."""
+    def proof(self, values: int, rho: Fraction | None, divergence: Fraction | None = None) -> Proof | None:
+        """That nothing with the claim allows more: a divergence at the order, or ρ for all orders.
+
+        None where the powers of e are too large to be written out, so that next to nothing is promised.
+        """
         order, eps = read_eps(self.order), read_eps(self.eps * (1 + MARGIN))
         limit = order * rho if rho is not None else divergence
         assert limit is not None
+        if max(eps, (order - 1) * limit) > ResponseGuessProof.largest_power:
+            return None
         return ResponseGuessProof.of(values, order, limit, eps, rho)
 
 

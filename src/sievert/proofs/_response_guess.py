@@ -28,6 +28,8 @@ class ResponseGuessProof(Proof):
     With `rho` the promise is D_a ≤ a·ρ for every a > 1, hence for the order and, in the limit, for order 1.
     """
 
+    # Powers of e are written out as fractions up to here.
+    largest_power: ClassVar[int] = 100_000
     kind: ClassVar[str] = "guess under a divergence"
     grounds: ClassVar[str] = (
         "averaged over permutations of the values, the worst mechanism is randomised response (Rényi "
@@ -69,6 +71,8 @@ class ResponseGuessProof(Proof):
             raise ValueError("the divergence must be ρ times the order")
         if self.rho is None and self.order == 1:
             raise ValueError("without ρ a promise is about an order above 1")
+        if max(self.eps, (self.order - 1) * self.divergence) > self.largest_power:
+            raise ValueError("a power of e is too large to be written out")
         if not self._reaches():
             raise ValueError("the response of eps keeps the divergence, so that a better guess may too")
         growth = exp_above(self.eps)
