@@ -71,7 +71,7 @@ def least_level(
     >>> from sievert.channels import GeometricLaw, Privacy
     >>> def law(eps): return GeometricLaw(Privacy(float(eps), None, exact_eps=eps))
     >>> float(least_level(Accuracy(within=10), 1, Fraction(1), law))
-    0.284348512477
+    0.284348512423
     """
     return _searched(lambda eps: accuracy.kept(law_of(eps), cells, step), accuracy)
 
