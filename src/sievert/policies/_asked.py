@@ -43,19 +43,8 @@ def _unlisted(words: str, database: Any) -> Hashable:
     raise QueryError(f"query: {words} can be released and audited, but its answers are not listed")
 
 
-@kind(AskedQuery, "mean")
-class AskedMean(AskedQuery):
-    """The mean of the values, or of one column; in every group of other columns, where asked.
-
-    Where the number of records is public it divides a noisy sum; where it is private (adjacency
-    "add-remove", rows that are dropped, groups) the sum about the middle of the range and the number of
-    records each get noise, and half of the ε.
-    """
-
-    of: Annotated[str | None, Field(description="the column whose mean is asked for")] = None
-    by: Annotated[str | list[str] | None, Field(description="the columns whose groups have a mean each")] = (
-        None
-    )
+class _Computed(AskedQuery):
+    """A query that is computed from its tables once they are noisy: released, and never listed."""
 
     @property
     def is_table(self) -> bool:
@@ -68,6 +57,21 @@ class AskedMean(AskedQuery):
     @property
     def is_one_table(self) -> bool:
         return False
+
+
+@kind(AskedQuery, "mean")
+class AskedMean(_Computed):
+    """The mean of the values, or of one column; in every group of other columns, where asked.
+
+    Where the number of records is public it divides a noisy sum; where it is private (adjacency
+    "add-remove", rows that are dropped, groups) the sum about the middle of the range and the number of
+    records each get noise, and half of the ε.
+    """
+
+    of: Annotated[str | None, Field(description="the column whose mean is asked for")] = None
+    by: Annotated[str | list[str] | None, Field(description="the columns whose groups have a mean each")] = (
+        None
+    )
 
     @property
     def names_columns(self) -> bool:
@@ -145,7 +149,7 @@ class OnGrid:
 
 
 @kind(AskedQuery, "quantile")
-class AskedQuantile(AskedQuery):
+class AskedQuantile(_Computed):
     """A quantile of the values, or of one column, chosen on a public grid by the exponential mechanism."""
 
     q: Annotated[str | float | int, Field(description="which quantile, between 0 and 1: 0.5 is the median")]
@@ -165,18 +169,6 @@ class AskedQuantile(AskedQuery):
         if not 0 < value < 1:
             raise ValueError("q must lie between 0 and 1, these excluded: 0.5 is the median")
         return given
-
-    @property
-    def is_table(self) -> bool:
-        return True
-
-    @property
-    def is_unlisted(self) -> bool:
-        return True
-
-    @property
-    def is_one_table(self) -> bool:
-        return False
 
     def over(self, policy: Policy, columns: Sequence[str]) -> Query:
         words = self._words(columns)
@@ -242,7 +234,7 @@ def _exactly(given: str | float | int) -> Fraction:
     return as_fraction(str(given) if isinstance(given, float) else given)
 
 
-class AskedSeveral(AskedQuery):
+class AskedSeveral(_Computed):
     """Several queries of the same records on one ε: [[query]], each with its name and share."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
@@ -285,18 +277,6 @@ class AskedSeveral(AskedQuery):
         """Of ε, each query's."""
         given = [part.share for part in self.parts if part.share is not None]
         return _shares(given) if given else [Fraction(1, len(self.parts))] * len(self.parts)
-
-    @property
-    def is_table(self) -> bool:
-        return True
-
-    @property
-    def is_unlisted(self) -> bool:
-        return True
-
-    @property
-    def is_one_table(self) -> bool:
-        return False
 
     @property
     def names_columns(self) -> bool:
