@@ -3,8 +3,8 @@
 
     python verify.py proof.json [more.json …] [--seconds 600] [--json]
 
-A second opinion: this file was written from docs/proofs.md alone, which says what every kind of proof claims
-and which rules make the claim follow. It shares no line with Sievert. Everything is computed in fractions and
+A second opinion: this file follows docs/proofs.md, which says what every kind of proof claims and which rules
+make the claim follow. It shares no line with the checks of Sievert. Everything is computed in fractions and
 whole numbers; e^x and ln x are enclosed between rationals by series whose error is counted, and the end that
 makes a claim weaker is used. Nothing in a file is trusted: it is read strictly, what its check will cost is
 printed first, and a check that would take longer than allowed is not begun.
