@@ -15,7 +15,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from sievert.arrays import FloatArray
 from sievert.design._closed_forms import Candidate
-from sievert.design._columns import Breakdown
+from sievert.design._columns import Arrays, Breakdown
 from sievert.design._exact import with_reserve
 from sievert.design._interior import Search, climbed
 from sievert.design._problem import Piece
@@ -23,8 +23,8 @@ from sievert.proofs import Multipliers
 
 __all__ = ["line_interior_point"]
 
-# Points whose ratios are multiplied, and the largest exponent that their product may have.
-BLOCK, LARGEST_EXPONENT = 32, 300.0
+# Points whose ratios are multiplied, each time so many more, and the largest exponent of their product.
+BLOCK, TIMES, LARGEST_EXPONENT = 8, 8, 300.0
 
 
 def line_interior_point(piece: Piece, gap: float) -> Candidate:
@@ -59,15 +59,13 @@ class _Neighbours:
         return found
 
 
-class _Tridiagonal:
+class _Tridiagonal(Arrays):
     """The tridiagonal matrices of all columns, as what is left when points are eliminated from either end."""
-
-    xp = np
 
     def __init__(self, factor: FloatArray) -> None:
         self._factor = factor
         steepest = float(-np.log(factor.min(initial=1.0)))
-        self._block = max(1, min(BLOCK, int(LARGEST_EXPONENT / max(steepest, 1e-9))))
+        self._most = max(1, int(LARGEST_EXPONENT / max(steepest, 1e-9)))
 
     def put(self, array: Any) -> Any:
         """The actions of a point lie together in memory, as recursions along the line want them."""
@@ -104,8 +102,8 @@ class _Tridiagonal:
             raise Breakdown from None
 
     def _added(self, diagonal: FloatArray) -> FloatArray:
-        """Σ V over the columns: near the diagonal point by point, elsewhere by blocks."""
-        size, block = len(diagonal), self._block
+        """Σ V over the columns: near the diagonal point by point, elsewhere by blocks within blocks."""
+        size, block = len(diagonal), min(BLOCK, self._most)
         found = np.zeros((size, size))
         # V[j-k, j] = V[j-k+1, j]·ahead[j-k].
         entry = diagonal.copy()
@@ -113,15 +111,23 @@ class _Tridiagonal:
             place = np.arange(offset, size)
             found[place - offset, place] = entry.sum(axis=1)
             entry = entry[1:] * self._ahead[: size - offset - 1] if offset + 1 < size else entry
-        for start in range(0, size - 1, block):
-            end = min(start + block, size) - 1
+        while block < size:
+            wider = block * TIMES if block * TIMES <= self._most else size
+            for start in range(0, size, wider):
+                self._blocks(found, diagonal, block, range(start, min(start + wider, size)))
+            block = wider
+        upper = np.triu(found, 1)
+        return upper + upper.T + np.diag(found.diagonal())
+
+    def _blocks(self, found: FloatArray, diagonal: FloatArray, block: int, points: range) -> None:
+        """Entries of some points, from each block to what follows it."""
+        for start in points[:-block:block]:
+            end, stop = start + block - 1, points.stop
             # From the block to its last point, and from there on.
             ratios = np.cumprod(self._ahead[start:end][::-1], axis=0)[::-1]
             ratios = np.concatenate([ratios, np.ones((1, diagonal.shape[1]))])
-            beyond = diagonal[end] * np.cumprod(self._back[end:], axis=0)
-            found[start : end + 1, end + 1 :] = ratios @ beyond.T
-        upper = np.triu(found, 1)
-        return upper + upper.T + np.diag(found.diagonal())
+            beyond = diagonal[end] * np.cumprod(self._back[end : stop - 1], axis=0)
+            found[start : end + 1, end + 1 : stop] = ratios @ beyond.T
 
     def product(self, right: FloatArray) -> FloatArray:
         """Every inverse times its row."""
@@ -142,6 +148,7 @@ class _Tridiagonal:
 class _LineSearch(Search):
     """The search where constraints are those of neighbours, all of them from the start."""
 
+    complete = True
     columns: Any
     pairs: Any
 
