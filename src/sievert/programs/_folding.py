@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
 from sievert.arrays import IndexArray
-from sievert.programs._linear import LinearProgram, Solution, solved
+from sievert.programs._linear import LinearProgram, Method, Solution, solved
 
 __all__ = ["solved_by_classes"]
 Colours = NDArray[np.intp]
@@ -27,10 +27,17 @@ class _Classes(NamedTuple):
     columns: Colours
 
 
-def solved_by_classes(program: LinearProgram, tolerance: float = 1e-9) -> Solution:
-    """As `solved`, over one row and one column of each class; without a basis."""
+def solved_by_classes(
+    program: LinearProgram, method: Method = "choose", *, tolerance: float = 1e-9, crossover: bool = True
+) -> Solution:
+    """As `solved`, over one row and one column of each class; without a basis where some look alike.
+
+    The method is that of a program in which all are different.
+    """
     classes = _coarsest(program)
     sizes = np.bincount(classes.rows), np.bincount(classes.columns)
+    if len(sizes[1]) == len(program.cost):
+        return solved(program, method, tolerance=tolerance, crossover=crossover)
     found = solved(_quotient(program, classes, sizes[1]), tolerance=tolerance)
     return Solution(
         status=found.status,
