@@ -5,7 +5,7 @@
 
 import copy
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -1166,12 +1166,15 @@ FORGED: list[tuple[str, tuple[Any, ...], Any, str]] = [
 ]
 
 
-def changed(content: Content, path: tuple[Any, ...], value: Any) -> Content:
-    """The content with another value at a place."""
+def changed(content: Content, path: Sequence[Any], *value: Any) -> Content:
+    """The content with another value at a place, or with none."""
     place = content
     for step in path[:-1]:
         place = place[step]
-    place[path[-1]] = value
+    if value:
+        place[path[-1]] = value[0]
+    else:
+        del place[path[-1]]
     return content
 
 
