@@ -56,3 +56,10 @@ export function grid({ columns, rows, caption }) {
       h("tbody", {}, rows.map(row => h("tr", {}, row.map((value, i) =>
         i ? h("td", { "data-label": cell(columns[i]) }, cell(value)) : h("th", { scope: "row" }, cell(value))))))));
 }
+
+/** Hand something over as a file of this name. */
+export function keep(content, name) {
+  const address = URL.createObjectURL(content);
+  h("a", { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 10_000);
+}

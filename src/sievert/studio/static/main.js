@@ -1,7 +1,7 @@
 // The studio: the file on the left, its answers on the right, one text between them.
 import { download, get, post } from "./api.js";
 import { Backward, Slider } from "./controls.js";
-import { byId, grid, h, say, words } from "./dom.js";
+import { byId, grid, h, keep, say, words } from "./dom.js";
 import { redraw } from "./figures.js";
 import { Form, said } from "./form.js";
 import { State } from "./state.js";
@@ -162,12 +162,6 @@ async function reported(state) {
   const { content, name } = await download("report", { text: state.text });
   keep(content, name);
   say(`${name} is in your downloads.`);
-}
-
-function keep(content, name) {
-  const address = URL.createObjectURL(content);
-  h("a", { href: address, download: name }).click();
-  setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }
 
 function shading() {

@@ -9,9 +9,14 @@ import { GraphEditor } from "./secrets.js";
 /** Several answers at one glance: the pictures that follow the slider. */
 class Glance {
   constructor(titles) {
-    this.cards = ["guess", "noise", "epsilon"].map(name => new Card(name, titles[name], { height: 300 }));
+    this.cards = ["guess", "noise", "epsilon"].map(name => new Card(name, titles[name], { height: 300, brief: true }));
     this.element = h("div", { class: "pictures" }, this.cards.map(card => h("section", {}, h("h3", {}, card.title), card.element)));
     this.parts = this.cards.map(card => card.name);
+  }
+
+  /** Only what is drawn here: a slider is in a hurry. */
+  settings() {
+    return { brief: true };
   }
 
   async show(parts, hash) {
@@ -54,7 +59,7 @@ class Secrets extends Single {
   }
 
   extra(part, hash) {
-    this.card.more.replaceChildren(...(part.graph ? [this.editor.element] : []));
+    this.card.extra.replaceChildren(...(part.graph ? [this.editor.element] : []));
     if (part.graph) this.editor.show(part.graph, hash);
   }
 
@@ -72,10 +77,10 @@ class Places extends Single {
   }
 
   extra(part) {
-    this.card.more.replaceChildren(...(part.region ? [this.editor.element] : []));
+    this.card.extra.replaceChildren(...(part.region ? [this.editor.element] : []));
     if (!part.region) return;
     this.editor.show(part.region);
-    const { drawing } = this.card;
+    const drawing = this.card.picture.place;
     if (!part.figure) return;
     drawing.removeAllListeners?.("plotly_selected");
     drawing.on("plotly_selected", event => { if (event?.range) this.editor.drawn(event.range); });
@@ -84,7 +89,7 @@ class Places extends Single {
 
 class Proofs extends Single {
   extra(part) {
-    this.card.more.replaceChildren(...(part.downloads?.length ? [h("h3", {}, "Check this yourself"), saved(part.downloads)] : []));
+    this.card.extra.replaceChildren(...(part.downloads?.length ? [h("h3", {}, "Check this yourself"), saved(part.downloads)] : []));
   }
 }
 
@@ -94,8 +99,7 @@ class Long {
     this.parts = [];
     this.text = text;
     this.card = new Card(name, title);
-    this.job = new Job(name, answer => this.card.show(answer, answer.hash ?? this.hash));
-    this.element = h("div", {}, this.job.element, this.card.element);
+    this.element = h("div", {}, this.card.element);
   }
 
   settings() {
@@ -106,32 +110,33 @@ class Long {
   follow(hash) {
     const asked = JSON.stringify([hash, this.settings()]);
     if (asked === this.asked) return;
-    this.asked = asked;
-    this.hash = hash;
     this.card.clear();
+    this.asked = asked;
+    this.card.hash = hash;
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.start(), 300);
+    this.timer = setTimeout(() => this.start(hash), 300);
   }
 
-  async start() {
+  async start(hash) {
     try {
-      await this.job.start(this.text(), this.settings());
+      await this.card.job.start(this.text(), this.settings());
     } catch (error) {
-      this.job.waits(false);
-      await this.card.show({ refused: error.message }, this.hash);
+      await this.card.show({ refused: error.message }, hash);
     }
   }
 
+  /** Unfinished work is not wanted behind another tab. */
   leave() {
     clearTimeout(this.timer);
-    if (!this.card.part) this.asked = null;
-    this.job.cancel(false);
+    if (this.card.part) return;
+    this.asked = null;
+    this.card.job.leave();
   }
 
   clear() {
+    clearTimeout(this.timer);
     this.asked = null;
     this.card.clear();
-    this.leave();
   }
 }
 
@@ -144,7 +149,7 @@ class Compare extends Long {
       h("option", { value: "now" }, "the file as it is now"), h("option", { value: "start" }, "the file as it was opened"),
       (options.start.examples ?? []).map(item => h("option", { value: `open:${item}` }, item)));
     this.pick.addEventListener("change", () => this.take(options.start));
-    this.other.addEventListener("input", () => this.follow(this.hash));
+    this.other.addEventListener("input", () => this.follow(this.card.hash));
     this.element.prepend(h("details", { class: "other" }, h("summary", {}, "A is the file; B is this text"),
       h("p", {}, h("label", { for: "pick" }, "Take for B "), this.pick),
       h("label", { for: "other" }, "B"), this.other));
@@ -160,7 +165,7 @@ class Compare extends Long {
     else if (value === "start") this.other.value = start.text;
     else if (value) this.other.value = (await post("open", { name: value.slice(5) })).text;
     this.pick.value = "";
-    this.follow(this.hash);
+    this.follow(this.card.hash);
   }
 }
 
@@ -182,8 +187,10 @@ const TABS = [
 export class Tabs {
   constructor(options, ask) {
     this.ask = ask;
-    const titles = Object.fromEntries(TABS.map(([name, title]) => [name, title]));
-    this.views = TABS.map(([name, title, View]) => {
+    const told = Object.fromEntries((options.start.parts ?? []).map(part => [part.name, part.title]));
+    const titles = Object.fromEntries(TABS.map(([name, title]) => [name, told[name] ?? title]));
+    this.views = TABS.map(([name, , View]) => {
+      const title = titles[name];
       const view = View === Glance ? new Glance(titles) : new View(name, title, options);
       const tab = h("button", { type: "button", role: "tab", id: `tab-${name}`, "aria-controls": `panel-${name}`, onclick: () => this.choose(name) }, title);
       const panel = h("section", { role: "tabpanel", id: `panel-${name}`, "aria-labelledby": `tab-${name}`, hidden: true }, view.element);
@@ -230,7 +237,8 @@ export class Tabs {
   }
 
   wanted() {
-    return { parts: this.shown.view.parts, settings: {} };
+    const { view } = this.shown;
+    return { parts: view.parts, settings: view.settings?.() ?? {} };
   }
 
   /** A new state of the file: pictures of an older one are taken away wherever they are not drawn anew. */
