@@ -91,6 +91,12 @@ export class Backward {
     this.limit.value = String(quantities[0]?.default ?? "");
   }
 
+  clear() {
+    clearTimeout(this.timer);
+    this.asked = null;
+    this.answer.replaceChildren();
+  }
+
   /** Once nothing has changed for a while: the newest question takes the place of an older one. */
   later(wait = 350) {
     clearTimeout(this.timer);

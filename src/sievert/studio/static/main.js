@@ -18,12 +18,13 @@ async function begin() {
   document.title = `${start.name ?? "New file"} · Sievert studio`;
   byId("colophon").textContent = `Sievert ${start.version}. Everything on this page is computed on this machine; nothing leaves it, and no private data are read.`;
 
-  const change = edit => state.edit(edit).catch(failed);
+  let typing = null;
+  const change = edit => state.edit(edit);
   const state = new State({
     wanted: () => tabs.wanted(),
     headline: answer => headline(answer),
-    pictures: answer => tabs.show(answer).then(shown),
-    busy: value => document.body.setAttribute("aria-busy", String(value)),
+    pictures: answer => tabs.show(answer),
+    busy: value => idle(!value && typing === null),
     failed,
   });
   const text = byId("text");
@@ -46,19 +47,22 @@ async function begin() {
     verdict(answer);
     tabs.turn(ok ? answer.hash : null);
     if (ok) backward.later();
+    else backward.clear();
   }
 
-  let typing = null;
-  text.addEventListener("input", () => {
-    clearTimeout(typing);
-    typing = setTimeout(() => { typing = null; state.replace(text.value, "typed"); }, 180);
-  });
-  text.addEventListener("blur", () => {
+  const written = () => {
     if (typing === null) return;
     clearTimeout(typing);
     typing = null;
-    state.replace(text.value, "typed");
+    if (text.value === state.text) idle(state.running === null);
+    else state.replace(text.value, "typed");
+  };
+  text.addEventListener("input", () => {
+    clearTimeout(typing);
+    typing = setTimeout(written, 180);
+    idle(false);
   });
+  text.addEventListener("blur", written);
 
   tools(state, start, tabs);
   state.text = start.text;
@@ -70,11 +74,23 @@ async function begin() {
 function verdict({ ok, hash, errors = [], parts = {} }) {
   const place = byId("headline");
   const part = parts.headline ?? {};
-  place.classList.toggle("good", ok && part.good === true);
-  place.classList.toggle("bad", !ok || part.good === false);
+  byId("verdict").classList.toggle("good", ok && part.good === true);
+  byId("verdict").classList.toggle("bad", !ok || part.good === false);
   place.dataset.hash = hash ?? "";
-  if (!ok) return place.replaceChildren(h("p", {}, words(errors.length ? said(errors[0]) : "The file cannot be read.")));
-  place.replaceChildren(h("p", {}, words(part.refused ?? part.sentence)), part.table ? grid(part.table) : "");
+  if (!ok) {
+    place.replaceChildren(h("p", {}, words(errors.length ? said(errors[0]) : "The file cannot be read.")));
+    return standing(null);
+  }
+  place.replaceChildren(h("p", {}, words(part.refused ?? part.sentence)));
+  standing(part.table);
+}
+
+/** This mechanism beside its promise and beside any mechanism. */
+function standing(table) {
+  const place = byId("standing");
+  const open = place.querySelector("details")?.open ?? false;
+  place.replaceChildren(...(table ? [grid({ ...table, caption: "" }, "Who could guess how much"),
+    table.caption ? h("details", { open }, h("summary", {}, "What the columns mean"), h("p", {}, words(table.caption))) : ""] : []));
 }
 
 function complaints(errors) {
@@ -93,8 +109,10 @@ function toLine(line) {
   text.scrollTop = Math.max(0, (line - 4) * text.scrollHeight / Math.max(1, lines.length));
 }
 
-function shown() {
-  document.body.dataset.drawn = String(Number(document.body.dataset.drawn ?? 0) + 1);
+/** Whether everything that was asked has been answered. */
+function idle(value) {
+  document.body.setAttribute("aria-busy", String(!value));
+  document.body.dataset.idle = String(value);
 }
 
 function failed(error) {

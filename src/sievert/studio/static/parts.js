@@ -63,7 +63,8 @@ class Drawing {
     this.caption = h("figcaption", {});
     this.figure = h("figure", { "data-part": name, hidden: true }, this.place, this.caption);
     this.table = h("details", { class: "behind", hidden: true });
-    this.element = h("div", { class: "drawn" }, this.figure, this.table);
+    this.alone = h("div", {});
+    this.element = h("div", { class: "drawn" }, this.figure, this.table, this.alone);
   }
 
   async show({ figure, table, caption, sentence, graph }, hash, title) {
@@ -75,16 +76,16 @@ class Drawing {
     await draw(this.place, figure, hash, this.options);
   }
 
-  /** Made only once it is looked at: a table may be long, and a slider is in a hurry. */
+  /** Behind a picture made only once it is looked at: a table may be long, and a slider is in a hurry. */
   tabulate(table, behind) {
-    this.table.hidden = !table;
-    if (!table) return this.table.replaceChildren();
+    this.table.hidden = !table || !behind;
+    this.alone.replaceChildren(...(table && !behind ? [grid(table)] : []));
+    if (this.table.hidden) return this.table.replaceChildren();
     const fill = () => {
       if (this.table.open && this.table.children.length < 2) this.table.append(grid(table));
     };
-    this.table.replaceChildren(h("summary", {}, behind ? NUMBERS : table.heading || "The numbers"));
+    this.table.replaceChildren(h("summary", {}, NUMBERS));
     this.table.ontoggle = fill;
-    if (!behind) this.table.open = true;
     fill();
   }
 
@@ -93,6 +94,7 @@ class Drawing {
     this.figure.hidden = this.table.hidden = true;
     this.table.open = false;
     this.table.replaceChildren();
+    this.alone.replaceChildren();
   }
 }
 

@@ -9,7 +9,7 @@ const LONGEST = 500;
 const keyOf = edit => JSON.stringify(edit.control ?? edit.path);
 
 export class State {
-  /** @param shown called with every answer: {first} the headline's, {parts} the others of the same text. */
+  /** @param callbacks what is wanted of a text, and who shows its headline, its pictures, that work is under way, and what failed. */
   constructor({ wanted, headline, pictures, busy, failed }) {
     Object.assign(this, { wanted, headline, pictures, busy, failed });
     this.text = "";
@@ -98,11 +98,11 @@ export class State {
     const source = edits.length ? keyOf(edits.at(-1)) : null;
     if (first.text !== undefined && first.text !== this.text) this.keep(first.text, source);
     this.answer = first;
-    this.headline(first, edits.length > 0);
+    this.headline(first);
     const { parts, settings } = this.wanted();
     if (!first.ok || !parts.length) return;
     const second = await post("answer", { text: this.text, parts, settings });
-    if (version === this.version) this.pictures(second);
+    if (version === this.version) await this.pictures(second);
   }
 
   /** Only if no newer change of the same key has taken its place. */
