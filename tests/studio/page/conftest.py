@@ -1,11 +1,13 @@
 """The studio in a real browser: one server and one browser for all tests of this folder.
 
-Every page is watched: an error in its console, a violation of its policy, a request that leaves this machine or
-a private cell in anything the server sends fails the test that saw it.
+Every page is watched: an error in its console, a violation of its policy, a request that leaves this machine
+or a private cell in anything the server sends fails the test that saw it.
 """
 
+import json
 import os
 import shutil
+import socket
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -94,14 +96,13 @@ def served(folder: Path) -> Iterator[tuple[str, Recorder]]:
     import uvicorn
 
     from sievert.studio import Gate, Studio
-    from sievert.studio._serving import listener
 
-    socket = listener(0)
-    gate = Gate(socket.getsockname()[1])
+    listener = socket.create_server(("127.0.0.1", 0))
+    gate = Gate(listener.getsockname()[1])
     text = (folder / "census-count.toml").read_text(encoding="utf-8")
     app = Recorder(Studio(folder, text, "census-count.toml", gate).app)
     server = uvicorn.Server(uvicorn.Config(app, log_level="critical", access_log=False, ws="none"))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [socket]}, daemon=True)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     yield gate.link, app
     server.should_exit = True
@@ -122,7 +123,8 @@ def context(served: tuple[str, Recorder]) -> Iterator[Any]:
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=program, args=OPTIONS)
         opened = browser.new_context(viewport={"width": 1400, "height": 1000}, color_scheme="light")
-        opened.set_default_timeout(15_000)
+        opened.set_default_timeout(30_000)
+        opened.add_init_script(path=Path(__file__).with_name("probes.js"))
         first = opened.new_page()
         first.goto(served[0])
         first.close()
@@ -135,7 +137,7 @@ class Studio:
     """A page of the studio, and what a test asks of it."""
 
     page: Any
-    home: str
+    watch: Watch
     folder: Path
 
     def text(self) -> str:
@@ -146,6 +148,15 @@ class Studio:
     def settle(self) -> None:
         """Wait until nothing is on its way, typed words included."""
         self.page.wait_for_selector("body[data-idle=true]")
+
+    def only_checked(self) -> None:
+        """From now on the server checks the text and computes nothing from it."""
+
+        def emptied(route: Any) -> None:
+            asked = route.request.post_data_json
+            route.continue_(post_data=json.dumps({**asked, "parts": []}))
+
+        self.page.route("**/api/answer", emptied)
 
     def write(self, text: str) -> None:
         """Type a whole file."""
@@ -161,23 +172,9 @@ class Studio:
         found: str = self.page.inner_text("#headline > p")
         return found
 
-    def hashes(self) -> list[str]:
-        """The states that headline and pictures say they show, drawn ones by what was drawn."""
-        found: list[str] = self.page.evaluate(
-            """() => [document.getElementById("headline").dataset.hash,
-              ...[...document.querySelectorAll(".js-plotly-plot")].map(place => place.layout.meta.state),
-              ...[...document.querySelectorAll("[role=tabpanel]:not([hidden]) [data-hash]")].map(place => place.dataset.hash)]"""
-        )
-        return found
-
-    def drawn(self, part: str) -> str:
-        """All words of the pictures of a part that can be seen."""
-        found: list[str] = self.page.evaluate(
-            """part => [...document.querySelectorAll(`[role=tabpanel]:not([hidden]) figure[data-part=${part}] svg text`)]
-              .map(text => text.textContent)""",
-            part,
-        )
-        return " | ".join(found)
+    def probe(self, name: str, argument: Any = None) -> Any:
+        """One of the questions in probes.js."""
+        return self.page.evaluate("([name, argument]) => probes[name](argument)", [name, argument])
 
     def audited(self) -> Any:
         """The audit of the TOML on the page, by the library."""
@@ -197,10 +194,9 @@ def studio(context: Any, served: tuple[str, Recorder], folder: Path) -> Iterator
     watch = Watch()
     page = context.new_page()
     watch.attach(page)
-    home = served[0].partition("?")[0]
-    page.goto(home)
+    page.goto(served[0].partition("?")[0])
     page.wait_for_selector("body[data-ready=true]")
-    yield Studio(page, home, folder)
+    yield Studio(page, watch, folder)
     content = page.content()
     page.close()
     assert watch.problems == []

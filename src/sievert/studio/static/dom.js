@@ -51,7 +51,7 @@ export function grid({ columns, rows, caption, heading }, name = heading || "Tab
   return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": name },
     h("table", {},
       caption ? h("caption", {}, words(caption)) : null,
-      h("thead", {}, h("tr", {}, columns.map(name => h("th", { scope: "col" }, cell(name))))),
+      columns.some(Boolean) ? h("thead", {}, h("tr", {}, columns.map(name => h("th", { scope: "col" }, cell(name))))) : null,
       h("tbody", {}, rows.map(row => h("tr", {}, row.map((value, i) =>
         i ? h("td", { "data-label": cell(columns[i]) }, cell(value)) : h("th", { scope: "row" }, cell(value))))))));
 }

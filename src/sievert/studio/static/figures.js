@@ -64,7 +64,8 @@ function stamp(place) {
 
 /** Take a drawing away. */
 export function erase(place) {
-  if (place.classList.contains("js-plotly-plot")) Plotly.purge(place);
+  if (place.figure) Plotly.purge(place);
+  place.classList.remove("js-plotly-plot");
   place.replaceChildren();
   place.listens = false;
   delete place.figure;

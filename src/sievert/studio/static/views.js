@@ -51,6 +51,7 @@ class Secrets extends Single {
   constructor(name, title, { change }) {
     super(name, title);
     this.editor = new GraphEditor(change);
+    this.card.picture.element.before(this.card.extra);
   }
 
   async show(parts, hash) {
