@@ -16,7 +16,7 @@ from sievert.questions.samples import SamplesAudit
 from sievert.report._page import Page, Table, page_html
 from sievert.results import Result
 
-__all__ = ["STANDING", "content", "lines", "page", "page_of", "table"]
+__all__ = ["STANDING", "content", "leakages", "lines", "page", "page_of", "table"]
 
 
 @singledispatch
@@ -325,7 +325,7 @@ def content(audit: Audit, scenario: Scenario, command: str = "") -> Page:
     """What the page says."""
     from sievert.report._audit_pictures import pictures
 
-    header, rows = _leakages(audit)
+    header, rows = leakages(audit)
     source = Path(scenario.source).name
     return Page(
         title=audit.title,
@@ -345,7 +345,7 @@ def content(audit: Audit, scenario: Scenario, command: str = "") -> Page:
     )
 
 
-def _leakages(audit: Audit) -> tuple[list[str], list[list[Any]]]:
+def leakages(audit: Audit) -> tuple[list[str], list[list[Any]]]:
     """The adversaries of the file: header and rows; after all releases where there are several."""
     many = audit.observations > 1
     header = ["adversary", "before", "after one release" if many else "after"]
