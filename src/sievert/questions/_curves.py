@@ -18,6 +18,7 @@ from sievert.arrays import FloatArray
 from sievert.channels import Channel, NoiseChannel, PlanarNoise, TableNoise
 from sievert.errors import SievertError, TooLargeError
 from sievert.files import Scenario
+from sievert.measures import record_leakage
 from sievert.observations import RepeatedGuess, record_view
 from sievert.questions._seen import Seen, belief_of
 from sievert.results import Result
@@ -51,11 +52,12 @@ class GuessCurve(Result):
     ever: float | None = None
 
 
-def guess_by_releases(view: Seen) -> GuessCurve | None:
-    """The guess after one release, two, … and where that is quick beyond what the file asks about."""
+def guess_by_releases(view: Seen, most: int | None = None) -> GuessCurve | None:
+    """The guess after one release, two, … `most`; by default beyond the file's own where that is quick."""
     scenario = view.scenario
     count = scenario.observations
-    most = count if view.listed else max(10, 2 * count)
+    if most is None:
+        most = count if view.listed else max(10, 2 * count)
     if most == 1:
         return None
     wanted = np.unique(np.round(np.geomspace(1, most, 24)).astype(int))
@@ -82,7 +84,7 @@ def guess_by_releases(view: Seen) -> GuessCurve | None:
 
 
 def guess_by_eps(view: Seen) -> GuessCurve | None:
-    """The guess after one release of noise without a list at other ε; None where the file's has no other."""
+    """The guess after one release of the file's family at other ε; None where it has no other."""
     scenario, here = view.scenario, view.epsilon.nats
     if not 0 < here < math.inf or scenario.mechanism.with_eps(here) is None:
         return None
@@ -107,10 +109,20 @@ def _at_levels(scenario: Scenario, belief: FloatArray, here: float) -> Iterator[
         if time.perf_counter() - start > CURVE_SECONDS:
             return
         with suppress(SievertError):
-            noise = scenario.with_eps(eps)
-            if isinstance(noise, NoiseChannel):
-                guess = record_view(noise, belief).guess(1)
-                yield eps, guess.guess, guess.exact
+            yield eps, *_guess_through(scenario.with_eps(eps), scenario, belief)
+
+
+@singledispatch
+def _guess_through(channel: Channel, scenario: Scenario, belief: FloatArray) -> tuple[float, bool]:
+    """The best guess about one record after one release, and whether it is exact."""
+    found = record_leakage(channel, scenario.answers, prior=scenario.record_prior)
+    return found.after, not found.is_bound
+
+
+@_guess_through.register
+def _through_noise(noise: NoiseChannel, scenario: Scenario, belief: FloatArray) -> tuple[float, bool]:
+    found = record_view(noise, belief).guess(1)
+    return found.guess, found.exact
 
 
 @dataclass(frozen=True)
