@@ -91,8 +91,8 @@ def _is_guess(space: Space, table: FloatArray) -> bool:
 def prior_packing(space: Space, eps: Fraction, belief: FloatArray) -> WorstLeakageProof:
     """The guess under a known prior between packing, max{π·z : Φz ≤ 1, z ≥ 0}, and the channel of its z.
 
-    The columns Φ[:,j]·z_j are private, and what rows lack is one more column wherever that is private too; the
-    rest is kept back.
+    The columns Φ[:,j]·z_j are private; what rows lack is one more column, and they are scaled down until that
+    is private too.
     """
     found = packing(space, float(eps), belief)
     return WorstLeakageProof(
