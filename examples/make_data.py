@@ -143,7 +143,9 @@ def centre(rng: np.random.Generator) -> None:
     """People in the cells of a town's centre on a river, and where 300 bicycles were left."""
     rows, columns = np.indices(CENTRE.shape)
     river = np.abs(rows - 2 - 3 * np.sin(columns / 4)) < 0.8
-    busy = 700 * np.exp(-np.hypot(rows - 6, columns - 4) / 2.5) + 300 * np.exp(-np.hypot(rows - 3, columns - 9))
+    busy = 700 * np.exp(-np.hypot(rows - 6, columns - 4) / 2.5) + 300 * np.exp(
+        -np.hypot(rows - 3, columns - 9)
+    )
     people = np.where(river, 0, np.round(40 + busy + rng.integers(0, 60, river.shape))).astype(int)
     cells = np.argwhere(people > 0)
     here = people[tuple(cells.T)]
@@ -153,7 +155,9 @@ def centre(rng: np.random.Generator) -> None:
     left = cells[rng.choice(len(cells), 300, p=here / here.sum())] + rng.uniform(-0.45, 0.45, (300, 2))
     lat, lon = CENTRE.centres(left)
     lat, lon = np.minimum(lat, CENTRE.north - 1e-5), np.minimum(lon, CENTRE.east - 1e-5)
-    bicycles = [(f"b{i:03d}", f"{a:.6f}", f"{b:.6f}") for i, (a, b) in enumerate(zip(lat, lon, strict=True), 1)]
+    bicycles = [
+        (f"b{i:03d}", f"{a:.6f}", f"{b:.6f}") for i, (a, b) in enumerate(zip(lat, lon, strict=True), 1)
+    ]
     write("bicycles.csv", ["bicycle", "lat", "lon"], bicycles)
 
 

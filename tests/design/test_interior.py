@@ -193,7 +193,7 @@ def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("name", ["distance", "squared", "bayes", "within"])
 def test_the_losses_of_places(name: str) -> None:
-    metric = sv.metrics.euclidean(list(product(range(4), repeat=2)))
+    metric = sv.metrics.euclidean(list(itertools.product(range(4), repeat=2)))
     loss = {
         "distance": sv.losses.distance(metric),
         "squared": sv.losses.squared_distance(metric),

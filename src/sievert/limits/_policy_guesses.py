@@ -20,7 +20,7 @@ from sievert.errors import PolicyError, TooLargeError
 from sievert.limits._approximate import LARGEST_UNKNOWNS, approximate_interval, approximate_program
 from sievert.limits._grids import Grid, grid_of
 from sievert.limits._guesses import MEETS, Guess, best_guess
-from sievert.limits._objectives import explicit_space, solve_objective
+from sievert.limits._objectives import LARGEST_ROWS, explicit_space, prior_packing, solve_objective
 from sievert.limits._restricted import individual_groups, largest_packing, worst_about
 from sievert.limits._space import LARGEST_DENSE, Space
 from sievert.limits._targets import Target, is_complete, power, values_of
@@ -43,6 +43,7 @@ __all__ = [
 ]
 # Points of a curve δ(ε) at which a program is solved, and solved ones that are kept for each policy.
 MOST_PROGRAMS = 9
+CLOSE = 1e-9  # relative distance of two ends that are one number
 LARGEST_PLACES = 60  # places for each of whose balls a program over all of them is solved
 MOST_KEPT = 64
 COMPOSED = "that the claim implies this ε and δ for all releases together, which is computed"
@@ -217,6 +218,12 @@ def _at(
         reason = None if found is not None else f"{method}, of which a proof would take too long to check"
         return Guess(least, most, method, found, reason=reason)
     space = adjacency_space(target, lost > 0)
+    if lost == 0 < level and space.size <= LARGEST_DENSE:
+        packed = prior_packing(space, level, weights)
+        low, high = packed.bounds()
+        assert low is not None
+        if high - low <= CLOSE * high or 2 * len(space.pairs) * space.size > LARGEST_ROWS:
+            return Guess(float(low), min(1.0, float(high)), "packing on the known prior", packed)
     if space.size**2 > LARGEST_UNKNOWNS or (lost and _unknowns(space) > LARGEST_UNKNOWNS):
         return _interval(target, space, eps, delta, weights, uniform and below)
     try:

@@ -757,7 +757,7 @@ def bound_by(question: Question, certificate: Any, above: bool) -> Fraction:
     found, known = table(certificate), UPPER if above else LOWER
     kind = found["type"]
     require(isinstance(kind, str) and kind in known, f"unknown certificate {str(kind)[:30]!r}")
-    general = ("packing", "dual") if above else ("channel",)
+    general = ("packing", "dual") if above else ("channel", "kernel")
     require(question.is_capacity or kind in general, f"{kind} bounds the capacity only")
     return known[kind](question, found)
 
@@ -1018,8 +1018,10 @@ def by_channel(question: Question, found: Content) -> Fraction:
 
 
 def by_kernel(question: Question, found: Content) -> Fraction:
-    """(1-t)·Σz/s + max r for the columns (1-t)·Φ[:,j]·z_j/s and r = 1 - (1-t)·Φz/s, which must be private."""
+    """(1-t)·Σcz/s + max cr for columns (1-t)·Φ[:,j]·z_j/s and r = 1 - (1-t)·Φz/s, which must be private."""
     space, eps = question.space, question.eps
+    worth = [ONE] * space.size if question.weights is None else question.weights
+    require(question.gain is None and min(worth) >= 0, "a kernel is for weights ≥ 0, not for a gain")
     z, t = doubles(found["z"], space.size), Fraction(double(found["t"]))
     require(all(value >= 0 for value in z) and 0 <= t < 1, "a kernel needs weights ≥ 0 and 0 ≤ t < 1")
     space.require_small()
@@ -1042,7 +1044,9 @@ def by_kernel(question: Question, found: Content) -> Fraction:
         g = space.factor(eps, units, False)
         private = most[a] <= g * least[b] and most[b] <= g * least[a]
         require(private, "the remainder of the kernel channel is not private")
-    return (1 - t) * total(z) / Fraction(scale, below << FINE) + max(least)
+    guessed = total(c * value for c, value in zip(worth, z, strict=True))
+    rest = max(c * r for c, r in zip(worth, least, strict=True))
+    return (1 - t) * guessed / Fraction(scale, below << FINE) + rest
 
 
 def by_levels(question: Question, found: Content) -> Fraction:
