@@ -243,6 +243,14 @@ class Scenario(Described):
         # What a public file held when this was read: under the same name it may hold something else later.
         object.__setattr__(self, "_stamps", stamps(self.document, self.folder))
 
+    @cached_property
+    def kept(self) -> dict[str, Any]:
+        """What questions have found of this file and ask for again; it stays with this object."""
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: item for name, item in self.__dict__.items() if name != "kept"}
+
     def sharing(self, other: Described) -> Self:
         """The same file, with what another has built of the same tables."""
         if isinstance(other, Scenario) and other.folder == self.folder:
@@ -383,12 +391,20 @@ class Scenario(Described):
 
     def with_eps(self, eps: float) -> Channel:
         """The same family at another ε."""
+        return self._channel_of(self._family_at(eps))
+
+    def _family_at(self, eps: float) -> Family:
         other = self.mechanism.with_eps(eps)
         if other is None:
             raise FileError(
                 f"{self.source}, mechanism: {self.mechanism.words()} has no other ε; name a family with eps"
             )
-        return self._channel_of(other)
+        return other
+
+    def at_eps(self, eps: float) -> Scenario:
+        """The same file with its family at another ε, sharing what ε has no part in; its claim stays."""
+        document = self.document.model_copy(update={"mechanism": self._family_at(eps)})
+        return replace(self, document=document).sharing(self)
 
     @cached_property
     def distance(self) -> Metric:
