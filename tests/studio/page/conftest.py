@@ -27,6 +27,7 @@ OPTIONS = [
     "--disable-default-apps",
     "--disable-sync",
     "--no-first-run",
+    "--disable-lcd-text",
 ]
 
 

@@ -19,7 +19,7 @@ async function begin() {
   byId("colophon").textContent = `Sievert ${start.version}. Everything on this page is computed on this machine; nothing leaves it, and no private data are read.`;
 
   let typing = null;
-  const change = edit => state.edit(edit);
+  const change = (...edits) => state.edit(...edits);
   const state = new State({
     wanted: () => tabs.wanted(),
     headline: answer => headline(answer),

@@ -23,10 +23,12 @@ export class State {
     this.last = { source: null, at: 0 };
   }
 
-  /** A change of one key, or of what a slider stands for. */
-  edit(change) {
-    this.waiting.delete(keyOf(change));
-    this.waiting.set(keyOf(change), change);
+  /** Changes of keys, or of what a slider stands for, made together. */
+  edit(...changes) {
+    for (const change of changes) {
+      this.waiting.delete(keyOf(change));
+      this.waiting.set(keyOf(change), change);
+    }
     return this.ask();
   }
 

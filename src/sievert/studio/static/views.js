@@ -73,7 +73,7 @@ class Secrets extends Single {
 
 class Places extends Single {
   constructor(name, title, { change }) {
-    super(name, title, { height: 480, layout: { dragmode: "select" } });
+    super(name, title, { height: 480, layout: { dragmode: "drawrect", newshape: { line: { color: "#b3361f", width: 2 }, drawdirection: "diagonal" } } });
     this.editor = new RegionEditor(change);
   }
 
@@ -83,8 +83,8 @@ class Places extends Single {
     this.editor.show(part.region);
     const drawing = this.card.picture.place;
     if (!part.figure) return;
-    drawing.removeAllListeners?.("plotly_selected");
-    drawing.on("plotly_selected", event => { if (event?.range) this.editor.drawn(event.range); });
+    drawing.removeAllListeners("plotly_relayout");
+    drawing.on("plotly_relayout", ({ shapes }) => { if (shapes?.length) this.editor.drawn(shapes.at(-1)); });
   }
 }
 
