@@ -210,9 +210,10 @@ def _at(
             reason=None if worst.certificate is not None else f"computed, not written down ({worst.method})",
         )
     if lost == 0 and (grid := grid_of(target)) is not None:
-        least, most = grid.guess(level, weights)
+        least, most, found = grid.guess(level, weights)
         method = "a map: the least bound by sums over its cells"
-        return Guess(least, most, method, reason=f"computed, not written down ({method})")
+        reason = None if found is not None else f"{method}, of which a proof would take too long to check"
+        return Guess(least, most, method, found, reason=reason)
     space = adjacency_space(target, lost > 0)
     if space.size**2 > LARGEST_UNKNOWNS or (lost and _unknowns(space) > LARGEST_UNKNOWNS):
         return _interval(target, space, eps, delta, weights, uniform and below)
