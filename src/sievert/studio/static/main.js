@@ -81,7 +81,7 @@ function verdict({ ok, hash, errors = [], parts = {} }) {
     place.replaceChildren(h("p", {}, words(errors.length ? said(errors[0]) : "The file cannot be read.")));
     return standing(null);
   }
-  place.replaceChildren(h("p", {}, words(part.refused ?? part.sentence)));
+  place.replaceChildren(h("p", {}, words(part.job ? "Computing …" : part.refused ?? part.sentence)));
   standing(part.table);
 }
 
