@@ -73,7 +73,8 @@ class Desk:
 
         yield "version", {"version": package_version()}
         yield "schema", document_schema()
-        yield "sections", {"sections": sections()}
+        forms = {table: sections(table) for table in ("policy", "documents", "vectors")}
+        yield "sections", {"sections": forms["policy"], "sections_of": forms}
         yield "parts", {"parts": [{"name": name, "title": part.title} for name, part in PARTS.items()]}
         yield "quantities", {"quantities": list(QUANTITIES)}
 

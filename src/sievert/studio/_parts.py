@@ -63,6 +63,4 @@ def answered(case: Case, name: str, settings: Mapping[str, Any]) -> Shown:
             found = answer(case, settings)
     except SievertError as problem:
         found = refused(problem.in_file(), "Ask what can be guessed." if name != "guess" else "")
-    if settings.get("brief") is True:
-        found = {key: item for key, item in found.items() if key not in ("more", "sections")}
     return {**found, "hash": case.state}

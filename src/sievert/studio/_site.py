@@ -217,7 +217,8 @@ class Studio:
         run = await self._whole(
             "backward", text=_text(given, "text"), quantity=_text(given, "quantity"), limit=float(limit)
         )
-        return _json({name: json.loads(part) for name, part in run.parts.items()})
+        told = {name: json.loads(part) for name, part in run.parts.items()}
+        return _json({"refused": told["refused"]["sentence"]} if "refused" in told else told)
 
     async def _export(self, request: Request, given: Mapping[str, Any]) -> Response:
         run = await self._whole("export", text=_text(given, "text"), form=_text(given, "form"))
