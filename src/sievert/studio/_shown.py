@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -58,8 +59,8 @@ def of_pictures(
     In brief it has the first alone, and the others are not even drawn where they come one by one.
     """
     if brief:
-        first = next(iter(pictures), None)
-        return {"sentence": sentence, **({} if first is None else drawn(first))}
+        only = [drawn(picture) for picture in itertools.islice(pictures, 1)]
+        return {"sentence": sentence, **(only[0] if only else {})}
     shown = [drawn(picture) for picture in pictures]
     first, rest = (shown[0], shown[1:]) if shown else ({}, [])
     alone = [tabled(table) for table in tables]
