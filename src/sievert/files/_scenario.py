@@ -383,12 +383,20 @@ class Scenario(Described):
 
     def with_eps(self, eps: float) -> Channel:
         """The same family at another ε."""
+        return self._channel_of(self._family_at(eps))
+
+    def _family_at(self, eps: float) -> Family:
         other = self.mechanism.with_eps(eps)
         if other is None:
             raise FileError(
                 f"{self.source}, mechanism: {self.mechanism.words()} has no other ε; name a family with eps"
             )
-        return self._channel_of(other)
+        return other
+
+    def at_eps(self, eps: float) -> Scenario:
+        """The same file with its family at another ε, sharing what ε has no part in; its claim stays."""
+        document = self.document.model_copy(update={"mechanism": self._family_at(eps)})
+        return replace(self, document=document).sharing(self)
 
     @cached_property
     def distance(self) -> Metric:
