@@ -200,6 +200,7 @@ def studio(context: Any, served: tuple[str, Recorder], folder: Path) -> Iterator
     page.wait_for_selector("body[data-ready=true]")
     yield Studio(page, watch, folder)
     content = page.content()
+    page.evaluate("() => localStorage.clear()")
     page.close()
     assert watch.problems == []
     assert CANARY not in content

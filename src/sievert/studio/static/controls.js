@@ -10,14 +10,14 @@ export class Slider {
   constructor(name, { title, ends, whole }, change) {
     Object.assign(this, { name, whole, change });
     this.element = byId(name);
-    this.range = h("input", { type: "range", id: `${name}-range`, min: "0", max: String(STEPS), step: "1", "aria-describedby": `${name}-ends` });
+    this.range = h("input", { type: "range", id: `${name}-range`, min: "0", max: String(STEPS), step: "1", "aria-describedby": `${name}-least ${name}-most` });
     this.box = h("input", { type: "text", id: `${name}-box`, inputmode: "decimal", "aria-label": `${title}, as a number`, size: 7 });
     this.unit = h("span", { class: "unit" });
     this.reason = h("p", { class: "soft", hidden: true });
     this.element.replaceChildren(
       h("div", { class: "line" }, h("label", { for: `${name}-range` }, title), h("span", { class: "boxed" }, this.box, this.unit)),
-      this.range,
-      h("div", { class: "ends soft", id: `${name}-ends` }, h("span", {}, ends[0]), h("span", {}, ends[1])), this.reason);
+      h("div", { class: "slide soft" }, h("span", { id: `${name}-least` }, ends[0]), this.range, h("span", { id: `${name}-most` }, ends[1])),
+      this.reason);
     this.range.addEventListener("input", () => this.send(this.value(Number(this.range.value))));
     this.box.addEventListener("change", () => this.typed());
     this.box.addEventListener("keydown", event => { if (event.key === "Enter") this.typed(); });

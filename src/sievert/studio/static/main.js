@@ -7,15 +7,10 @@ import { Form, said } from "./form.js";
 import { State } from "./state.js";
 import { Tabs } from "./views.js";
 
-const QUANTITIES = [
-  { name: "guess", title: "as the best guess about one record", default: 0.5 },
-  { name: "bits", title: "bits of leakage about one record", default: 1 },
-];
-
 async function begin() {
   const start = await get("start");
-  byId("name").textContent = start.name ?? "";
-  document.title = `${start.name ?? "New file"} · Sievert studio`;
+  byId("name").textContent = start.name;
+  document.title = `${start.name} · Sievert studio`;
   byId("colophon").textContent = `Sievert ${start.version}. Everything on this page is computed on this machine; nothing leaves it, and no private data are read.`;
 
   let typing = null;
@@ -28,12 +23,12 @@ async function begin() {
     failed,
   });
   const text = byId("text");
-  const form = new Form(start.sections ?? [], change);
+  const form = new Form(start.sections_of, change);
   const sliders = {
     eps: new Slider("eps", { title: "ε of one release", ends: ["more privacy", "more accuracy"], whole: false }, change),
     releases: new Slider("releases", { title: "Releases of the same data", ends: ["one", "many"], whole: true }, change),
   };
-  const backward = new Backward(start.quantities ?? QUANTITIES, () => (state.answer?.ok ? state.text : null), change);
+  const backward = new Backward(start.quantities, () => (state.answer?.ok ? state.text : null), change);
   const tabs = new Tabs({ change, text: () => state.text, start }, () => state.ask());
 
   function headline(answer) {
@@ -148,8 +143,8 @@ function tools(state, start, tabs) {
 
 function opening(state, start) {
   const choices = byId("open");
-  choices.replaceChildren(h("option", { value: "" }, "…"), ...(start.examples ?? []).map(name => h("option", { value: name }, name)));
-  choices.parentElement.hidden = !(start.examples ?? []).length;
+  choices.replaceChildren(h("option", { value: "" }, "…"), ...start.examples.map(name => h("option", { value: name }, name)));
+  choices.parentElement.hidden = !start.examples.length;
   choices.addEventListener("change", async () => {
     const name = choices.value;
     choices.value = "";
