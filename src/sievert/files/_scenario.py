@@ -243,6 +243,14 @@ class Scenario(Described):
         # What a public file held when this was read: under the same name it may hold something else later.
         object.__setattr__(self, "_stamps", stamps(self.document, self.folder))
 
+    @cached_property
+    def kept(self) -> dict[str, Any]:
+        """What questions have found of this file and ask for again; it stays with this object."""
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: item for name, item in self.__dict__.items() if name != "kept"}
+
     def sharing(self, other: Described) -> Self:
         """The same file, with what another has built of the same tables."""
         if isinstance(other, Scenario) and other.folder == self.folder:

@@ -6,12 +6,14 @@ ready is shown while the rest is computed.
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from sievert.errors import FileError, SievertError
+from sievert.errors import FileError, SievertError, TooLargeError
 from sievert.files import Described, Scenario, edited, from_text, line_of, parsed
 from sievert.results import package_version
 from sievert.studio._case import Case, state_of
@@ -155,19 +157,20 @@ class Desk:
         path = tuple(getattr(problem, "key", ())) or tuple(key)
         message = problem.in_file().removeprefix(f"{self.name}: ").removeprefix(f"{self.name}, ")
         rule, _, fix = message.partition("; ")
-        try:
-            line = line_of(text, path) if path else None
-        except SievertError:
-            line = None
+        broken = re.search(r"at line (\d+)", message)
+        line = int(broken[1]) if broken and not path else None
+        with suppress(SievertError):
+            line = line_of(text, path) if path else line
         return {"path": list(path), "line": line, "message": rule, "fix": fix}
 
 
 def _build(scenario: Described) -> None:
-    """Build what is quick, so that its mistakes are shown at their key."""
+    """Build what every answer needs, so that its mistakes are shown at their key."""
     if isinstance(scenario, Scenario):
-        quick = ["policy", "query", *([] if scenario.document.mechanism is None else ["mechanism"])]
-        for part in quick:
-            getattr(scenario, part)
+        mechanism = [] if scenario.document.mechanism is None else ["channel", "record_prior"]
+        with suppress(TooLargeError):  # each part says so by itself, where it needs the list
+            for part in ("policy", "query", *mechanism):
+                getattr(scenario, part)
 
 
 def _plain(item: Any) -> Any:
