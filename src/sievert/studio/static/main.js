@@ -19,7 +19,10 @@ async function begin() {
     wanted: () => tabs.wanted(),
     headline: answer => headline(answer),
     pictures: answer => tabs.show(answer),
-    busy: value => idle(!value && typing === null),
+    busy: value => {
+      if (value) backward.stop();
+      idle(!value && typing === null);
+    },
     failed,
   });
   const text = byId("text");
