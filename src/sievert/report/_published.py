@@ -34,13 +34,13 @@ def guesses_picture(found: Audit) -> Picture:
     one, *later = [row for row in found.standing.rows if row.unit == "probability"]
     shown = [("before", one.before, True)]
     for row in (one, *later):
-        when = "after one release" if row is one else f"after {found.observations} releases"
-        amounts = ((row.mechanism, when, False), (row.promise, f"{when}, any with this promise", True))
+        when = "after one" if row is one else f"after {found.observations}"
+        amounts = ((row.mechanism, when, False), (row.promise, f"{when}, promised", True))
         shown += [(name, amount.value, pale) for amount, name, pale in amounts if amount is not None]
     names, values, pale = zip(*shown, strict=True)
     figure = percents(bars(names, values, "probability of a right guess", pale), "x")
     caption = (
-        "The best guess of somebody who knows everything else. Pale: before the release, and the most that "
-        "the promise allows."
+        "The best guess of somebody who knows everything else, before and after the releases. Pale: before, "
+        "and the most that any mechanism with the same promise allows."
     )
     return Picture("What can be guessed", caption, figure)

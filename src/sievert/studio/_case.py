@@ -8,10 +8,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sievert.files import Described, Scenario, contents
-from sievert.questions import Seen, seen
+
+if TYPE_CHECKING:
+    from sievert.questions import Seen
 
 __all__ = ["Case", "state_of"]
 
@@ -50,6 +52,8 @@ class Case:
     @cached_property
     def view(self) -> Seen:
         """How its mechanism is seen."""
+        from sievert.questions import seen
+
         return seen(self.of_records)
 
     def once(self, name: str, find: Callable[[], Found]) -> Found:

@@ -44,11 +44,16 @@ def report(case: Case) -> str:
 def backward(case: Case, quantity: str, limit: float) -> dict[str, Shown]:
     """The largest ε that keeps a limit: for this mechanism, and for any."""
     if not isinstance(case.scenario, Scenario):
-        raise FileError(
-            f"a file with [{case.scenario.table}] is not solved backwards here; `sievert explain "
-            f"{case.scenario.source} --guess {limit:g}` does it"
-        )
-    guess = _as_guess(case, quantity, limit)
+        return {
+            "refused": {
+                "sentence": f"A file with [{case.scenario.table}] is not solved backwards here; `sievert "
+                f"explain {case.scenario.source} --guess {limit:g}` does it."
+            }
+        }
+    try:
+        guess = _as_guess(case, quantity, limit)
+    except SievertError as problem:
+        return {"refused": {"sentence": problem.in_file()}}
     return {
         "this": _solved(lambda: _for_this(case.of_records, guess)),
         "any": _solved(lambda: _for_any(case.of_records, guess)),

@@ -76,10 +76,21 @@ def guess(case: Case, settings: Settings) -> Shown:
     about = "The value" if found.records == 1 else "One record"
     return of_pictures(
         " ".join(sections[about]),
-        [guesses_picture(found), *_belief(case.of_records.channel, case)],
+        _guesses(case, found),
         [Table("Leakage by adversary", header, rows)] if rows else [],
+        brief=is_brief(settings),
         sections=[[heading, list(lines)] for heading, lines in sections.items()],
     )
+
+
+def is_brief(settings: Settings) -> bool:
+    """Whether the page shows one picture of this part only."""
+    return settings.get("brief") is True
+
+
+def _guesses(case: Case, found: Audit) -> Iterator[Picture]:
+    yield guesses_picture(found)
+    yield from _belief(case.of_records.channel, case)
 
 
 @singledispatch
@@ -98,27 +109,28 @@ def _belief_through_noise(channel: NoiseChannel, case: Case) -> Iterator[Picture
 
 def noise(case: Case, settings: Settings) -> Shown:
     """What is published: the number or place with its noise."""
-    return _published(case.of_records.channel, case)
+    return _published(case.of_records.channel, case, is_brief(settings))
 
 
 @singledispatch
-def _published(channel: Channel, case: Case) -> Shown:
+def _published(channel: Channel, case: Case, brief: bool) -> Shown:
     """A channel with a list: what comes out when the truth lies in the middle, and the whole list."""
     truth = channel.inputs[len(channel.inputs) // 2]
     chances = channel.finite().rounded()[len(channel.inputs) // 2]
     right = dict(zip(channel.outputs, chances.tolist(), strict=True)).get(truth)
     sentence = f"If the truth is {guess_words(truth)}, what is published is drawn as the picture shows"
     sentence += "." if right is None else f": with probability {in_percent(right)} it is the truth itself."
-    listed = Picture(
-        "What the mechanism does",
-        "Each row is a true value; the darker a cell, the likelier that output.",
-        plots.channel_heatmap(channel),
-    )
-    return of_pictures(sentence, [published_picture(channel), listed])
+    return of_pictures(sentence, _listed(channel), brief=brief)
+
+
+def _listed(channel: Channel) -> Iterator[Picture]:
+    yield published_picture(channel)
+    words = "Each row is a true value; the darker a cell, the likelier that output."
+    yield Picture("What the mechanism does", words, plots.channel_heatmap(channel))
 
 
 @_published.register
-def _published_noise(channel: NoiseChannel, case: Case) -> Shown:
+def _published_noise(channel: NoiseChannel, case: Case, brief: bool) -> Shown:
     found = noise_picture(channel, case.view)
     if found is None:
         return refused("The noise of this mechanism has no picture.", "Ask about releases.")
@@ -133,7 +145,7 @@ def _published_noise(channel: NoiseChannel, case: Case) -> Shown:
 
 
 @_published.register
-def _published_tables(channel: SeveralNoise, case: Case) -> Shown:
+def _published_tables(channel: SeveralNoise, case: Case, brief: bool) -> Shown:
     """Several tables: how far off a number of each is."""
     found = together_of(channel, case.of_records)
     assert found is not None
@@ -156,7 +168,7 @@ def _published_tables(channel: SeveralNoise, case: Case) -> Shown:
         caption = f"How far off a number of each table is at most, with probability {share}."
         pictures.append(Picture("How far off the tables are", caption, bars(names, radii, "off by at most")))
     sentence = f"{len(found.tables)} tables are published at once, each with noise of its own."
-    return of_pictures(sentence, pictures, [Table("The tables", header, rows)])
+    return of_pictures(sentence, pictures, [Table("The tables", header, rows)], brief=brief)
 
 
 def epsilon(case: Case, settings: Settings) -> Shown:

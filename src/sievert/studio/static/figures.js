@@ -20,10 +20,14 @@ function recoloured(value) {
   return value;
 }
 
+// Narrower than this (pixels), a drawing has smaller letters.
+const NARROW = 480;
+
 /** The same figure in the page's ink on the page's ground. */
-function laidOut(figure, hash, height, more) {
+function laidOut(figure, hash, { height, layout: more, narrow }) {
   const { template = {}, ...layout } = isDark() ? recoloured(figure.layout ?? {}) : figure.layout ?? {};
-  const axis = { gridcolor: token("--line"), zerolinecolor: token("--line"), linecolor: token("--line"), tickcolor: token("--line") };
+  const letters = narrow ? { tickfont: { size: 11 }, title: { font: { size: 12 } } } : {};
+  const axis = { ...letters, gridcolor: token("--line"), zerolinecolor: token("--line"), linecolor: token("--line"), tickcolor: token("--line") };
   const ground = { paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: token("--ink") } };
   const own = template.layout ?? {};
   return {
@@ -49,7 +53,8 @@ export async function draw(place, figure, hash, { height = 420, layout = {} } = 
   const data = isDark() ? recoloured(figure.data) : figure.data;
   if (!place.classList.contains("js-plotly-plot")) watch(place);
   place.figure = { figure, hash, options: { height, layout } };
-  await Plotly.react(place, data, laidOut(figure, hash, height, layout), CONFIG);
+  const narrow = place.clientWidth < NARROW;
+  await Plotly.react(place, data, laidOut(figure, hash, { height, layout, narrow }), CONFIG);
   if (!place.listens) {
     place.listens = true;
     place.on("plotly_afterplot", () => stamp(place));

@@ -7,33 +7,31 @@ import { Form, said } from "./form.js";
 import { State } from "./state.js";
 import { Tabs } from "./views.js";
 
-const QUANTITIES = [
-  { name: "guess", title: "as the best guess about one record", default: 0.5 },
-  { name: "bits", title: "bits of leakage about one record", default: 1 },
-];
-
 async function begin() {
   const start = await get("start");
-  byId("name").textContent = start.name ?? "";
-  document.title = `${start.name ?? "New file"} · Sievert studio`;
+  byId("name").textContent = start.name;
+  document.title = `${start.name} · Sievert studio`;
   byId("colophon").textContent = `Sievert ${start.version}. Everything on this page is computed on this machine; nothing leaves it, and no private data are read.`;
 
   let typing = null;
-  const change = edit => state.edit(edit);
+  const change = (...edits) => state.edit(...edits);
   const state = new State({
     wanted: () => tabs.wanted(),
     headline: answer => headline(answer),
     pictures: answer => tabs.show(answer),
-    busy: value => idle(!value && typing === null),
+    busy: value => {
+      if (value) backward.stop();
+      idle(!value && typing === null);
+    },
     failed,
   });
   const text = byId("text");
-  const form = new Form(start.sections ?? [], change);
+  const form = new Form(start.sections_of, change);
   const sliders = {
     eps: new Slider("eps", { title: "ε of one release", ends: ["more privacy", "more accuracy"], whole: false }, change),
     releases: new Slider("releases", { title: "Releases of the same data", ends: ["one", "many"], whole: true }, change),
   };
-  const backward = new Backward(start.quantities ?? QUANTITIES, () => (state.answer?.ok ? state.text : null), change);
+  const backward = new Backward(start.quantities, () => (state.answer?.ok ? state.text : null), change);
   const tabs = new Tabs({ change, text: () => state.text, start }, () => state.ask());
 
   function headline(answer) {
@@ -81,7 +79,7 @@ function verdict({ ok, hash, errors = [], parts = {} }) {
     place.replaceChildren(h("p", {}, words(errors.length ? said(errors[0]) : "The file cannot be read.")));
     return standing(null);
   }
-  place.replaceChildren(h("p", {}, words(part.refused ?? part.sentence)));
+  place.replaceChildren(h("p", {}, words(part.job ? "Computing …" : part.refused ?? part.sentence)));
   standing(part.table);
 }
 
@@ -148,8 +146,8 @@ function tools(state, start, tabs) {
 
 function opening(state, start) {
   const choices = byId("open");
-  choices.replaceChildren(h("option", { value: "" }, "…"), ...(start.examples ?? []).map(name => h("option", { value: name }, name)));
-  choices.parentElement.hidden = !(start.examples ?? []).length;
+  choices.replaceChildren(h("option", { value: "" }, "…"), ...start.examples.map(name => h("option", { value: name }, name)));
+  choices.parentElement.hidden = !start.examples.length;
   choices.addEventListener("change", async () => {
     const name = choices.value;
     choices.value = "";
