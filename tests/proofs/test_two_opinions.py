@@ -37,7 +37,7 @@ SCHEMA = json.loads(Path("docs/schemas/proof.json").read_text(encoding="utf-8"))
 PAGE = Path("docs/proofs.md").read_text(encoding="utf-8")
 JUDGES = (first_opinion, second_opinion)
 RECORDED = Path(__file__).parent / "statements.json"
-# Proofs that tell a small mistake in a checker from what is right (tests/mutate_checks.py --search finds them).
+# Proofs that tell a small mistake in a checker from what is right, by tests/mutate_checks.py --search.
 EDGES = Path(__file__).parent / "edges.json"
 PATH3 = {"size": 3, "edges": [[0, 1], [1, 2]]}
 
@@ -84,7 +84,7 @@ def test_the_checker_is_one_file_of_the_standard_library() -> None:
             names.add((node.module or "").split(".")[0])
     assert names <= set(sys.stdlib_module_names)
     lines = [line for line in text.splitlines() if line.strip()]
-    assert len(lines) <= 2900
+    assert len(lines) <= 2500
 
 
 def test_registry_checker_schema_and_page_know_the_same_kinds() -> None:
