@@ -29,6 +29,7 @@ import pickle
 import random
 import re
 import resource
+import signal
 import sys
 import tempfile
 import time
@@ -67,21 +68,24 @@ COMPUTED: dict[type[ast.operator], type[ast.operator]] = {
     ast.LShift: ast.RShift,
 }
 CALLED = {"min": "max", "max": "min", "all": "any", "any": "all", "floor": "ceil", "ceil": "floor"}
-# Functions that say what is found, or what it will cost, and decide nothing about a proof.
+# Functions that write a proof, or say what is found or what it will cost: they decide nothing about one.
 TELLING = {
     "bound",
+    "data",
     "expected_seconds",
     "judged",
     "long",
     "main",
     "numbers_in",
+    "of",
+    "possible",
     "proved",
     "shown",
     "spend",
     "words",
 }
 # Of the processor, for one mistake; and what the cases it is tried with took without it.
-MOST_SECONDS, MEMORY, ENOUGH = 10, 6 * 10**9, 0.3
+MOST_SECONDS, MEMORY, ENOUGH = 3, 6 * 10**9, 0.3
 # A test that takes longer is not tried.
 LONGEST_TEST = 0.5
 
@@ -268,12 +272,23 @@ def swapped(mistake: Mistake, module: ModuleType, others: list[ModuleType]) -> N
         right = _plain(vars(owner)[part.name])
         _replace(right, _made(_enclosed(part, right), module)[part.name])
         return
-    for name, value in _made(part, module).items():
+    changed = _define(part, owner, module, others)
+    for later in parsed(mistake.path)[0].body:
+        named = {node.id for node in ast.walk(later) if isinstance(node, ast.Name)}
+        if isinstance(later, ast.Assign | ast.AnnAssign) and later.lineno > top.lineno and named & changed:
+            changed |= _define(later, module, module, others)
+
+
+def _define(part: ast.stmt, owner: Any, module: ModuleType, others: list[ModuleType]) -> set[str]:
+    """Run a statement of a module or a class again, for all who know what it defines."""
+    made = _made(part, module)
+    for name, value in made.items():
         before = vars(owner).get(name)
         setattr(owner, name, value)
         for other in others:
             if vars(other).get(name) is before:
                 setattr(other, name, value)
+    return set(made)
 
 
 def _made(part: ast.stmt, module: ModuleType) -> dict[str, Any]:
@@ -318,7 +333,7 @@ def _replace(right: FunctionType, wrong: FunctionType) -> None:
 # ── What is tried ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-def cases(room: str, tests_too: bool) -> list[Case]:
+def cases(room: str, tests_too: bool, pool: list[Any]) -> list[Case]:
     """The proofs of the tests as one checker judges them, what it is made of, and the tests of the room."""
     import opinions
     import test_two_opinions as tests
@@ -335,6 +350,12 @@ def cases(room: str, tests_too: bool) -> list[Case]:
             Case(f"{name}, written", lambda content=content: opinions.rewritten(content))
             for name, content in tests.honest().items()
         ]
+    bases = tests.honest()
+    for number, (name, changes) in enumerate(pool):
+        content = json.loads(json.dumps(bases[name]))
+        for change in changes:
+            tests.changed(content, *change)
+        found.append(Case(f"pool {number}", lambda content=content: opinions.said(judge(content))))
     return found + (list(_tests()) if tests_too else [])
 
 
@@ -406,14 +427,14 @@ def _passed(test: Callable[..., None], values: dict[str, Any]) -> str:
     return "passed"
 
 
-def tried(room: str, tests_too: bool, kept: Path | None) -> tuple[list[Case], Lines]:
+def tried(room: str, tests_too: bool, pool: list[Any], kept: Path | None) -> tuple[list[Case], Lines]:
     """All cases with what comes out of each, and which of them reach which line of which file."""
-    files = [*sorted((HERE / "proofs").iterdir()), *sorted(ROOM.glob("_*.py")), ALONE]
-    mark = hashlib.sha256(b"".join(path.read_bytes() for path in files if path.is_file())).hexdigest()
-    given = cases(room, tests_too)
+    files = [*sorted((HERE / "proofs").glob("*.py")), *sorted(ROOM.glob("_*.py")), ALONE]
+    mark = hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
+    given = cases(room, tests_too, pool)
     if kept is not None and kept.exists():
         known = pickle.loads(kept.read_bytes())
-        if known["mark"] == (mark, tests_too):
+        if known["mark"] == (mark, tests_too, len(pool)):
             by_name = {case.name: case for case in given}
             found = [by_name[name] for name, _, _ in known["cases"]]
             for case, (_, said, seconds) in zip(found, known["cases"], strict=True):
@@ -432,7 +453,7 @@ def tried(room: str, tests_too: bool, kept: Path | None) -> tuple[list[Case], Li
     plain = {path: dict(table) for path, table in lines.items()}
     if kept is not None:
         told = [(case.name, case.told, case.seconds) for case in found]
-        kept.write_bytes(pickle.dumps({"mark": (mark, tests_too), "cases": told, "lines": plain}))
+        kept.write_bytes(pickle.dumps({"mark": (mark, tests_too, len(pool)), "cases": told, "lines": plain}))
     return found, plain
 
 
@@ -472,22 +493,39 @@ def _modules() -> list[ModuleType]:
     ]
 
 
-def chosen(
-    mistake: Mistake, found: list[Case], lines: dict[int, list[int]], first: Counter[int]
-) -> list[int]:
+def chosen(mistake: Mistake, found: list[Case], lines: Lines, first: Counter[int]) -> list[int]:
     """Cases that reach a mistake: those first that noticed others of the function, then the quickest."""
-    numbers = lines.get(mistake.line)
-    if numbers is None:
-        near = [line for line in lines if abs(line - mistake.line) <= 6]
-        numbers = sorted({k for line in near for k in lines[line]}) if near else list(range(len(found)))
-    numbers = sorted(set(numbers), key=lambda k: (-first[k], found[k].seconds))
-    kept, spent = [], 0.0
-    for k in numbers:
-        spent += found[k].seconds
-        if spent > ENOUGH:
-            break
-        kept.append(k)
+    reached = lines.get(str(mistake.path), {})
+    if mistake.at_load:
+        numbers = sorted({k for path, line in _uses(mistake) for k in lines.get(path, {}).get(line, ())})
+    else:
+        numbers = reached.get(mistake.line) or sorted(
+            {k for line in reached if abs(line - mistake.line) <= 6 for k in reached[line]}
+        )
+    of_pool = {k for k in numbers if found[k].name.startswith("pool ")}
+    kept = []
+    for part in (set(numbers) - of_pool, of_pool):
+        spent = 0.0
+        for k in sorted(
+            part, key=lambda k: (-first[k], not found[k].name.startswith("probe"), found[k].seconds)
+        ):
+            spent += found[k].seconds
+            if spent > ENOUGH:
+                break
+            kept.append(k)
     return kept
+
+
+def _uses(mistake: Mistake) -> Iterator[tuple[str, int]]:
+    """The lines that name what a statement of the module defines."""
+    _, part = owners(mistake.path)[id(parsed(mistake.path)[1][mistake.node])]
+    names = {
+        node.id for node in ast.walk(part) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
+    for path in [mistake.path] if mistake.path == ALONE else ROOM.glob("_*.py"):
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+            if names & set(re.findall(r"\w+", line)):
+                yield str(path), number
 
 
 def noticed(mistake: Mistake, found: list[Case], numbers: list[int]) -> int | None:
@@ -503,7 +541,9 @@ def noticed(mistake: Mistake, found: list[Case], numbers: list[int]) -> int | No
             with open(os.devnull, "w", encoding="utf-8") as quiet:
                 os.dup2(quiet.fileno(), 2)
             _put(mistake)
+            signal.signal(signal.SIGVTALRM, _stop)
             for k in numbers:
+                signal.setitimer(signal.ITIMER_VIRTUAL, 0.1 + 20 * found[k].seconds)
                 try:
                     told = found[k].run()
                 except BaseException as problem:
@@ -511,6 +551,7 @@ def noticed(mistake: Mistake, found: list[Case], numbers: list[int]) -> int | No
                 if told != found[k].told:
                     os.write(ends[1], str(k).encode())
                     break
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         except BaseException:
             code = 9
         finally:
@@ -522,6 +563,14 @@ def noticed(mistake: Mistake, found: list[Case], numbers: list[int]) -> int | No
     if os.waitstatus_to_exitcode(status) == 9 and not mistake.at_load:
         raise RuntimeError(f"the mistake {mistake.key} could not be made")
     return int(text) if text else -1 if status else None
+
+
+class RunAway(BaseException):
+    """Work that takes twenty times as long as without the mistake."""
+
+
+def _stop(*_: Any) -> None:
+    raise RunAway
 
 
 def _put(mistake: Mistake) -> None:
@@ -636,12 +685,14 @@ def main() -> int:
     parser.add_argument("--only", default="", help="a part of file:function, of the mistakes to try")
     parser.add_argument("--search", type=int, default=0, help="for a survivor, so many damaged proofs")
     parser.add_argument("--tests", action="store_true", help="try the tests of tests/proofs too (slower)")
+    parser.add_argument("--pool", type=Path, help="more proofs, as in edges.json; what notices moves there")
     parser.add_argument("--resume", type=Path, help="keep in this file what was found, and begin from it")
     told = parser.parse_args()
     sys.path[:0] = [str(HERE / "proofs"), str(HERE)]
     os.chdir(HERE.parent)
     kept = told.resume and told.resume.with_suffix(".cases")
-    found, lines = tried(told.room, told.tests, kept)
+    pool = json.loads(told.pool.read_text(encoding="utf-8")) if told.pool else []
+    found, lines = tried(told.room, told.tests, pool, kept)
     print(f"{len(found)} cases, {sum(case.seconds for case in found):.1f} s", flush=True)
     paths = [ALONE] if told.room == "alone" else sorted(ROOM.glob("_*.py"))
     every = [mistake for path in paths for mistake in mistakes(path) if told.only in mistake.key]
@@ -662,10 +713,12 @@ def main() -> int:
         outcome = known.get(mark)
         why = next((reason for pattern, reason in reasons if pattern.fullmatch(mistake.key)), None)
         if outcome is None or (outcome == "survived" and why is None):
-            numbers = chosen(mistake, found, lines.get(str(mistake.path), {}), killers[mistake.home])
+            numbers = chosen(mistake, found, lines, killers[mistake.home])
             by = noticed(mistake, found, numbers)
             if by is not None and by >= 0:
                 killers[mistake.home][by] += 1
+                if found[by].name.startswith("pool "):
+                    _keep(pool[int(found[by].name.split()[1])])
             outcome = "survived" if by is None else "noticed"
             known[mark] = outcome
             if told.resume and number % 50 == 49:

@@ -1200,10 +1200,12 @@ def worst_leakage_one_way(proof: Content) -> str:
     space.one_way = True
     rows, below = private_counts(space, eps, proof["lower"])
     lower = Fraction(sum(map(max, columns_of(rows))), below)
-    require(found["type"] in ("dual", "packing"), "unknown upper certificate")
-    forward = found["type"] != "dual" or items(found["backward"]) == []
-    require(forward, "an arc has no multiplier in the other direction")
-    upper = bound_by(Question(space, eps), found, True)
+    if found["type"] == "dual":
+        require(items(found["backward"]) == [], "an arc has no multiplier in the other direction")
+        upper = dual_bound(space, eps, {v: {v: ONE} for v in range(size)}, size, found)
+    else:
+        require(found["type"] == "packing", "unknown upper certificate")
+        upper = by_packing(Question(space, eps), found)
     ordered(lower, upper)
     about = f"on {size} points with {len(space.edges)} one-way inequalities and ε = {eps}"
     return f"{about}, the largest sum of column maxima is {between(lower, upper)}"
