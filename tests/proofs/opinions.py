@@ -75,7 +75,8 @@ def _borderline(content: Any) -> bool:
 
 def said(found: Verification) -> str:
     """The words of a verdict, but for what Python itself says of damaged data."""
-    return re.sub(r"\b(\w+(?:Error|Exception))\b.*", r"\1", str(found), flags=re.DOTALL)
+    words = re.sub(r"\b(\w+(?:Error|Exception))\b.*", r"\1", str(found), flags=re.DOTALL)
+    return words.split(" setting an array element")[0]
 
 
 def rewritten(content: Any) -> str:

@@ -84,7 +84,7 @@ def test_the_checker_is_one_file_of_the_standard_library() -> None:
             names.add((node.module or "").split(".")[0])
     assert names <= set(sys.stdlib_module_names)
     lines = [line for line in text.splitlines() if line.strip()]
-    assert len(lines) <= 2500
+    assert len(lines) <= 2640
 
 
 def test_registry_checker_schema_and_page_know_the_same_kinds() -> None:

@@ -1135,7 +1135,7 @@ def worst_leakage(proof: Content) -> str:
     space, eps = Space.read(proof["space"]), level(proof)
     weights = None if proof.get("weights") is None else doubles(proof["weights"], space.size)
     gain = None if proof.get("gain") is None else double_matrix(proof["gain"], space.size)
-    copies = whole(proof.get("copies", 1), 1)
+    copies = copies_of(proof)
     question = Question(space, eps, weights, gain)
     powers = question.is_capacity and is_packing(table(proof["upper"]))
     require(copies == 1 or powers, "over several records only a packing certificate bounds the capacity")
@@ -1150,10 +1150,21 @@ def worst_leakage(proof: Content) -> str:
     return f"{about}, the {what} of every private channel is at most {shown(upper)}{each}{reached}"
 
 
+def copies_of(proof: Content) -> int:
+    """How many independent records there are."""
+    return whole(proof.get("copies", 1), 1)
+
+
+def capacity(where: str, eps: Fraction, ends: Ends, copies: int = 1) -> str:
+    """The largest sum of column maxima of a private channel, of so many records."""
+    ordered(*ends)
+    each = f", each to the power of {copies}" if copies > 1 else ""
+    return f"on {where} with ε = {eps}, the largest sum of column maxima is {between(*ends)}{each}"
+
+
 def worst_leakage_of_a_product(proof: Content) -> str:
     """Packing vectors fold their factors of a Cartesian product away; channels multiply."""
-    eps, copies = level(proof), whole(proof.get("copies", 1), 1)
-    factors = [table(part) for part in items(proof["factors"])]
+    eps, copies, factors = level(proof), copies_of(proof), [table(part) for part in items(proof["factors"])]
     require(1 <= len(factors) <= MOST_FACTORS, f"a product has from 1 to {MOST_FACTORS} factors")
     spaces = [Space.read(part["space"]) for part in factors]
     loose = sum(not is_packing(table(part["upper"])) for part in factors)
@@ -1168,9 +1179,8 @@ def worst_leakage_of_a_product(proof: Content) -> str:
         high, low = bound_by(question, part["upper"], True), bound_by(question, part["lower"], False)
         ordered(low, high)
         lower, upper = lower * low, upper * high
-    each = f", each to the power of {copies}" if copies > 1 else ""
-    about = f"on a product of {' × '.join(str(space.size) for space in spaces)} points with ε = {eps}"
-    return f"{about}, the largest sum of column maxima is {between(lower, upper)}{each}"
+    sizes = " × ".join(str(space.size) for space in spaces)
+    return capacity(f"a product of {sizes} points", eps, (lower, upper), copies)
 
 
 def _require_product(given: Space, places: list[Any], spaces: list[Space]) -> None:
@@ -1206,9 +1216,180 @@ def worst_leakage_one_way(proof: Content) -> str:
     else:
         require(found["type"] == "packing", "unknown upper certificate")
         upper = by_packing(Question(space, eps), found)
-    ordered(lower, upper)
-    about = f"on {size} points with {len(space.edges)} one-way inequalities and ε = {eps}"
-    return f"{about}, the largest sum of column maxima is {between(lower, upper)}"
+    return capacity(f"{size} points with {len(space.edges)} one-way inequalities", eps, (lower, upper))
+
+
+def worst_leakage_in_closed_form(proof: Content) -> str:
+    """Both ends by the closed form of a complete graph, a line, a star or a row."""
+    eps, n, form, copies = level(proof), whole(proof["size"], 1, 10**15), proof["form"], copies_of(proof)
+    needs = {"complete": ["length"], "line": ["gaps"], "star": [], "row": ["reach"]}
+    require(isinstance(form, str) and form in needs, "the form is unknown")
+    given = [name for name in ("length", "gaps", "reach") if proof[name] is not None]
+    require(given == needs[form], "the form does not go with what is given")
+    ends = _closed_end(proof, eps, n, 0), _closed_end(proof, eps, n, 1)
+    return capacity(f"{n} values ({form})", eps, ends, copies)
+
+
+def _closed_end(proof: Content, eps: Fraction, n: int, up: int) -> Fraction:
+    """The lower or the upper end."""
+    if proof["form"] == "complete":
+        length = exact(proof["length"])
+        require(length >= 0, "a length is ≥ 0")
+        return n / (1 + (n - 1) * exp_ends(-eps * length)[1 - up])
+    if proof["form"] == "line":
+        gaps = [(exact(gap), whole(times, 1)) for gap, times in couples(proof["gaps"])]
+        require(len(gaps) <= 100_000 and all(gap >= 0 for gap, _ in gaps), "at most 100,000 gaps ≥ 0")
+        require(sum(times for _, times in gaps) == n - 1, "a line has one gap less than values")
+        Work.spend(100 * len(gaps))
+        return 1 + total(outward(times * half_tanh(eps * gap, up), up) for gap, times in gaps)
+    if proof["form"] == "star":
+        middle = [exp_ends(eps)[up]] if eps < n.bit_length() else []
+        return min([1 + (n - 1) * half_tanh(eps, up), *middle])
+    return _row_end(n, whole(proof["reach"], 1), eps, exp_ends(-eps)[1 - up], up)
+
+
+def half_tanh(x: Fraction, up: int) -> Fraction:
+    """tanh(x/2) = (1-q)/(1+q) with q = e^-x, from below or above."""
+    q = exp_ends(-x)[1 - up]
+    return (1 - q) / (1 + q)
+
+
+def outward(value: Fraction, up: int) -> Fraction:
+    """A multiple of 2^-FINE_BITS above or below."""
+    return dyadic(ROUNDED[up](value * (1 << FINE_BITS)), -FINE_BITS)
+
+
+def _row_end(n: int, near: int, eps: Fraction, q: Fraction, up: int) -> Fraction:
+    """One end for a row: clamped noise below; packings of all, of blocks, of the middle above."""
+    require(eps > 0, "ε is above 0 in a row")
+    if n - 1 <= near:
+        return n / (1 + (n - 1) * q)
+    if not up:
+        return max(ONE, (n * (1 - q) + 2 * near * q) / (1 - q + 2 * near * q))
+    blocks, left = divmod(n, near + 1)
+    cliques = blocks * (near + 1) / (1 + near * q) + (left / (1 + (left - 1) * q) if left else ZERO)
+    hops = -(-(n // 2) // near)
+    middle = [exp_high(eps * hops)] if eps * hops < n.bit_length() else []
+    return min(Fraction(n), (n * (1 - q) + 2 * (near - 1 + q)) / (1 - q + 2 * near * q), cliques, *middle)
+
+
+def worst_leakage_of_a_map(proof: Content) -> str:
+    """A packing by sums over the cells of a map, or the largest belief; planar geometric noise below."""
+    eps, step, found, copies = level(proof), exact(proof["step"]), table(proof["upper"]), copies_of(proof)
+    sizes = [whole(proof[name], 1, 10**6) for name in ("rows", "columns")]
+    every = [whole(k, 1) for k in items(found["every"], 2)]
+    require(step > 0, "a cell is wider than 0")
+    weights = None if found["weights"] is None else double_matrix(found["weights"])
+    prior = None if proof["prior"] is None else double_matrix(proof["prior"], *sizes)
+    reach, where = whole(found["reach"], 0, 1000), f"a map of {sizes[0]} by {sizes[1]} cells"
+    t, noise = eps * step, _planar_noise(eps * step, sizes, proof["terms"])
+    if prior is None:
+        require(weights is not None, "without a prior the bound needs weights")
+        return capacity(where, eps, (noise, _covered_map(t, sizes, every, weights or [], reach)), copies)
+    require(copies == 1 and sizes[0] * sizes[1] <= 10**6, "a prior goes with one record and a million cells")
+    shares = list(itertools.chain(*prior))
+    require(all(map(_sound, shares)) and any(shares), "a share is 0 or from 1e-100 to 1e100, one above 0")
+    blind = max(shares) / total(shares)
+    if weights is not None:
+        upper = min(ONE, blind * _covered_map(t, sizes, every, weights, reach))
+    else:
+        require(every == [1, 1], "beliefs are bounded at every cell")
+        sums = itertools.chain(*_map_sums(t, every, prior, sizes, reach))
+        upper = min(ONE, max(p / s for p, s in zip(shares, sums, strict=True) if p))
+    ordered(blind, upper)
+    about = f"on {where} with ε = {eps}, the best guess of a cell is at most {shown(upper)} with this prior"
+    return f"{about}, and {shown(blind, False)} without a release"
+
+
+def _sound(value: Fraction) -> bool:
+    """Numbers that doubles multiply without losing digits."""
+    return value == 0 or Fraction(1, 10**100) <= value <= 10**100
+
+
+def _covered_map(t: Fraction, sizes: list[int], every: list[int], weights: Matrix, reach: int) -> Fraction:
+    """Σy over the least Σ_j e^(-t·|i-j|)·y_j, and what the cells between them lack; at most all cells."""
+    require(all(k // 2 < size for k, size in zip(every, sizes, strict=True)), "no cell has a weight")
+    counts = [1 + (size - 1 - k // 2) // k for size, k in zip(sizes, every, strict=True)]
+    shape = [len(weights), len(weights[0])]
+    fits = all(a == n or (a < n and a % 2) for a, n in zip(shape, counts, strict=True))
+    require(fits, "a table of weights has one for each cell, or an odd number of rows or columns")
+    require(all(_sound(y) for row in weights for y in row), "a weight is 0 or from 1e-100 to 1e100")
+    least = min(map(min, _map_sums(t, every, weights, counts, reach)))
+    require(least > 0, "the weights leave some cell uncovered")
+    often = [[n - a + 1 if k == a // 2 else 1 for k in range(a)] for a, n in zip(shape, counts, strict=True)]
+    rows = [dot(row, list(map(Fraction, often[1]))) for row in weights]
+    bound = dot(rows, list(map(Fraction, often[0]))) / least
+    ends = zip(sizes, every, counts, strict=True)
+    away = [max(k // 2, size - 1 - k // 2 - k * (n - 1)) for size, k, n in ends]
+    lost = exp_high(t * root_ends(Fraction(away[0] ** 2 + away[1] ** 2))[1]) if any(away) else ONE
+    return min(bound * lost, Fraction(sizes[0] * sizes[1]))
+
+
+def _map_sums(t: Fraction, every: list[int], weights: Matrix, counts: list[int], reach: int) -> Matrix:
+    """At or below Σ_j e^(-t·|i-j|)·y_j, by one product of long whole numbers whose digits are the cells.
+
+    Far from all borders cells have the same weights around them, so that a shorter map has the same sums.
+    """
+    shape, cells = [len(weights), len(weights[0])], 1
+    taken: list[list[int]] = []
+    for a, count in zip(shape, counts, strict=True):
+        n = min(count, 2 * (reach + a // 2) + 1)
+        cells *= n * min(2 * reach + 1, count)
+        require(cells <= 4 * 10**9, "the sums take too many products")
+        inward = [min(k, n - 1 - k, a // 2) for k in range(n)]
+        taken.append([k if 2 * place < n - 1 else a - 1 - k for place, k in enumerate(inward)])
+    high, wide = map(len, taken)
+    down, across = min(reach, high - 1), min(reach, wide - 1)
+    Work.spend(40 * (down + 1) * (across + 1) + int((high * (wide + 2 * across)) ** 1.6))
+    largest = max(max(row) for row in weights) or ONE
+    line, unit = wide + 2 * across, 1 << 100
+    kernel = {0: unit}
+    digits: list[list[int]] = []
+    for a in range(-down, down + 1):
+        squares = [(every[0] * a) ** 2 + (every[1] * b) ** 2 for b in range(-across, across + 1)]
+        for square in set(squares) - kernel.keys():
+            kernel[square] = math.floor(exp_low(-t * root_ends(Fraction(square))[1]) * unit)
+        digits.append([kernel[square] for square in squares] + [0] * (wide - 1))
+    scaled = [[math.floor(y * unit / largest) for y in row] for row in weights]
+    spread = [[scaled[i][j] for j in taken[1]] + [0] * (2 * across) for i in taken[0]]
+    product = long_number(digits) * long_number(spread)
+    found = product.to_bytes(32 * line * (high + 2 * down + 1), "little")
+    sums = []
+    for i in range(down, down + high):
+        starts = (32 * (i * line + j) for j in range(across, across + wide))
+        sums.append([int.from_bytes(found[k : k + 32], "little") * largest / unit**2 for k in starts])
+    return sums
+
+
+def long_number(rows: list[list[int]]) -> int:
+    """Numbers below 2^256 as the digits of one."""
+    return int.from_bytes(b"".join(digit.to_bytes(32, "little") for row in rows for digit in row), "little")
+
+
+def _planar_noise(t: Fraction, sizes: list[int], terms: Any) -> Fraction:
+    """(n + 2(rows + columns)·h + 4Q)/(1 + 4h + 4Q), h = Σ_{k≥1} e^(-t·k), Q ≥ Σ_{a,b≥1} e^(-t·|(a,b)|)."""
+    m = None if terms is None else whole(terms, 1, 400)
+    if t == 0:
+        return ONE
+    low, high = (q / (1 - q) for q in exp_ends(-t))
+    if m is None:
+        x = (t / (2 * PI_ENDS[0])) ** 2, (t / (2 * PI_ENDS[1])) ** 2
+        # (1+x)^(-3/2) ≤ 1 - 3x/2 + 15x²/8, with Σ_{k≠0} |k|^-s for s = 3, 5, 7.
+        rest = POISSON[0] - Fraction(3, 2) * x[1] * POISSON[1] + Fraction(15, 8) * x[0] ** 2 * POISSON[2]
+        whole_plane = 2 * PI_ENDS[1] / t**2 + t / (4 * PI_ENDS[0 if rest > 0 else 1] ** 2) * rest
+        quadrant = max(ZERO, (whole_plane - 1 - 4 * low) / 4)
+    else:
+        quadrant = ZERO
+        Work.spend(100 * m * m)
+        for a, b in itertools.combinations_with_replacement(range(1, m + 1), 2):
+            wave = exp_high(-t * root_ends(Fraction(a * a + b * b))[0])
+            quadrant += outward((2 if a < b else 1) * wave, 1)
+        quadrant += PI_ENDS[1] / 2 * exp_high(-t * m) * (m / t + 1 / t**2)
+    n, around = sizes[0] * sizes[1], 2 * (sizes[0] + sizes[1])
+    return max(ONE, (n + around * low + 4 * quadrant) / (1 + 4 * high + 4 * quadrant))
+
+
+POISSON = Fraction("9.0336216832"), Fraction("5.0902582336"), Fraction("4.4231177877")
 
 
 def worst_of_groups(proof: Content) -> str:
@@ -2821,7 +3002,8 @@ NAMES = (
     "privacy order; privacy order for one metric; privacy order holds; refinement; "
     "refinement of families; released mechanism; repeated guess between two values; staircase noise; "
     "transport; universal optimality; universal optimality by theorem; universal optimality of blocks; "
-    "worst leakage; worst leakage of a product; worst leakage, one way; worst of groups"
+    "worst leakage; worst leakage in closed form; worst leakage of a map; "
+    "worst leakage of a product; worst leakage, one way; worst of groups"
 )
 KINDS = {name: globals()[re.sub("[^a-z]+", "_", name.lower())] for name in NAMES.split("; ")}
 
