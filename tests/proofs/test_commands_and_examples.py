@@ -24,6 +24,7 @@ LIMITS = {
 }
 RELEASES = {
     "census-count": "noise",
+    "centre-bicycles": "released mechanism",
     "city-places": "released mechanism",
     "register-table": "noise",
     "release/ages": "released mechanism",
