@@ -2,7 +2,7 @@
 import { download, get, post } from "./api.js";
 import { Backward, Slider } from "./controls.js";
 import { byId, grid, h, keep, say, words } from "./dom.js";
-import { redraw } from "./figures.js";
+import { moving, redraw } from "./figures.js";
 import { Form, said } from "./form.js";
 import { State } from "./state.js";
 import { Tabs } from "./views.js";
@@ -21,6 +21,7 @@ async function begin() {
     pictures: answer => tabs.show(answer),
     busy: value => {
       if (value) backward.stop();
+      moving(value);
       idle(!value && typing === null);
     },
     failed,
