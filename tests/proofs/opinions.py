@@ -5,12 +5,15 @@ from __future__ import annotations
 import copy
 import importlib.util
 import json
+import re
+from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from types import ModuleType
 from typing import Any
 
 from sievert.errors import FileError
-from sievert.proofs import Proof, Verification, checker_path, proof_from_dict
+from sievert.proofs import Proof, Verification, checker_path, proof_from_dict, save_proof
 
 VERIFY = Proof.verify
 
@@ -69,53 +72,66 @@ def _borderline(content: Any) -> bool:
     return False
 
 
-def probes(checker: ModuleType) -> dict[str, str]:
+def said(found: Verification) -> str:
+    """The words of a verdict, but for what Python itself says of damaged data."""
+    return re.sub(r"\b(\w+(?:Error|Exception))\b.*", r"\1", str(found), flags=re.DOTALL)
+
+
+def rewritten(content: Any) -> str:
+    """A proof as Sievert writes it once it has read it."""
+    return save_proof(proof_from_dict(content))
+
+
+def probes(checker: ModuleType) -> dict[str, Callable[[], str]]:
     """What the parts of `verify.py` make of some numbers and texts, to the last digit."""
-    found = {}
+    found: dict[str, Callable[[], str]] = {}
     for x in ("1/3", "-7/5", "700", "-100001", "1/1000000000000", "12345/678", "0"):
         for bits in (64, 320):
-            found[f"e^({x}) to {bits} bits"] = str(
-                [hex(v.numerator) for v in checker.exp_ends(Fraction(x), bits)]
-            )
+            found[f"e^({x}) to {bits} bits"] = partial(_digits, checker.exp_ends, x, bits)
     for x in ("1/3", "7/5", "10000000001/10000000000", "1000000000", "1", "1/1024"):
         for bits in (64, 300):
-            found[f"ln {x} to {bits} bits"] = str(
-                [hex(v.numerator) for v in checker.log_ends(Fraction(x), bits)]
-            )
-    for value in (
-        0,
-        -1,
-        3,
-        True,
-        "3",
-        "-3",
-        "3.0",
-        "x",
-        2**63,
-        2**63 - 1,
-        1.5,
-        None,
-        [1],
-        "9" * 4300,
-        "1/3",
-        "-.5e-3000",
-    ):
+            found[f"ln {x} to {bits} bits"] = partial(_digits, checker.log_ends, x, bits)
+    for value in VALUES:
         for read in ("exact", "whole", "double", "position", "flag", "items", "table"):
-            found[f"{read} {str(value)[:20]} {type(value).__name__}"] = _outcome(
-                getattr(checker, read), value
-            )
-    for text in (
-        "[" * 49 + "]" * 49,
-        "[" * 50 + "]" * 50,
-        "[1e308]",
-        "[1e309]",
-        "9" * 4300,
-        "9" * 4301,
-        '{"a":1,"a":1}',
-        "[",
-    ):
-        found[f"text {text[:12]} {len(text)}"] = _outcome(checker.parse, text)
+            name = f"{read} {str(value)[:20]} {type(value).__name__}"
+            found[name] = partial(_outcome, getattr(checker, read), value)
+    for text in TEXTS:
+        found[f"text {text[:12]} {len(text)}"] = partial(_outcome, checker.parse, text)
     return found
+
+
+VALUES = (
+    0,
+    -1,
+    3,
+    True,
+    "3",
+    "-3",
+    "3.0",
+    "x",
+    2**63,
+    2**63 - 1,
+    1.5,
+    None,
+    [1],
+    "9" * 4300,
+    "1/3",
+    "-.5e-3000",
+)
+TEXTS = (
+    "[" * 49 + "]" * 49,
+    "[" * 50 + "]" * 50,
+    "[1e308]",
+    "[1e309]",
+    "9" * 4300,
+    "9" * 4301,
+    '{"a":1,"a":1}',
+    "[",
+)
+
+
+def _digits(ends: Any, x: str, bits: int) -> str:
+    return str([hex(value.numerator) for value in ends(Fraction(x), bits)])
 
 
 def _outcome(read: Any, value: Any) -> str:

@@ -22,6 +22,10 @@ from ._curves import guess_by_releases as guess_by_releases
 from ._curves import noise_picture as noise_picture
 from ._findings import Finding as Finding
 from ._findings import Unanswered as Unanswered
+from ._headline import Headline as Headline
+from ._headline import headline as headline
+from ._largest import LargestForMechanism as LargestForMechanism
+from ._largest import largest_for_mechanism as largest_for_mechanism
 from ._leakage_curves import LeakageCurves as LeakageCurves
 from ._leakage_curves import leakage_curves as leakage_curves
 from ._seen import Seen as Seen

@@ -59,6 +59,12 @@ CITY_CELLS = 1000
 LARGEST_UNIVERSAL, EFFORT, LARGEST_BY_THEOREM = 12, 2000, 200
 
 
+WEIGHED = (
+    "mechanisms are weighed beside each other, and none is said to be the best of all; `sievert release "
+    "--proof` proves what the one that is chosen keeps"
+)
+
+
 @dataclass(frozen=True)
 class Design(Result):
     """The best mechanism for a file's use, with the standard ones beside it."""
@@ -105,6 +111,11 @@ class Design(Result):
         found = None if self.regret is None else self.regret.certificate
         return self.found.optimal.certificate if found is None else found
 
+    @property
+    def uncertified(self) -> None:
+        """None: what is found is proved."""
+        return None
+
     def files(self, scenario: Scenario, target: Path) -> dict[str, tuple[Path, bytes]]:
         """The mechanism, and a file that names it, ready for `audit` and `release`."""
         return _listed_files(scenario, target, self.mechanism, self.found.optimal.eps)
@@ -127,6 +138,11 @@ class NoiseDesign(Result):
     def certificate(self) -> Proof | None:
         """That the chosen noise is enough for what one record can change."""
         return self.found.certificate
+
+    @property
+    def uncertified(self) -> str | None:
+        """Why there is no certificate; None where there is one."""
+        return None if self.certificate is not None else WEIGHED
 
     def files(self, scenario: Scenario, target: Path) -> dict[str, tuple[Path, bytes]]:
         """A file with the noise that keeps ε and errs least, ready for `audit` and `release`."""
@@ -151,6 +167,11 @@ class ResponseDesign(Result):
     def certificate(self) -> None:
         """None: no mechanism is proved to be best."""
         return None
+
+    @property
+    def uncertified(self) -> str:
+        """Why there is no certificate."""
+        return WEIGHED
 
     def files(self, scenario: Scenario, target: Path) -> dict[str, tuple[Path, bytes]]:
         """The mechanism of least variance, and a file that names it, ready for `audit` and `release`."""

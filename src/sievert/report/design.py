@@ -21,7 +21,7 @@ from sievert.report._audit_pictures import noise_pictures
 from sievert.report._page import Page, Picture, Table, page_html
 from sievert.results import Result
 
-__all__ = ["lines", "page", "table"]
+__all__ = ["content", "lines", "page", "table"]
 
 AnyDesign = Design | NoiseDesign | ResponseDesign
 
@@ -220,19 +220,22 @@ class _Shown(NamedTuple):
 
 def page(design: AnyDesign, scenario: Scenario, command: str = "") -> str:
     """The design as one page that works offline."""
+    return page_html(content(design, scenario, command))
+
+
+def content(design: AnyDesign, scenario: Scenario, command: str = "") -> Page:
+    """What the page says."""
     source, side_by_side, shown = Path(scenario.source).name, table(design), _shown(design, scenario)
-    return page_html(
-        Page(
-            title=design.title,
-            made_by=f"Design for {source}",
-            headline=str(design),
-            sections=list(lines(design)),
-            summary=side_by_side and Table("Mechanisms side by side", *side_by_side, shown.below),
-            pictures=shown.pictures,
-            command=command or f"sievert design {source} --report page.html",
-            proofs=[f"`sievert design {source} --proof proof.json` {shown.proof}"] if shown.proof else [],
-            text=scenario.to_toml(),
-        )
+    return Page(
+        title=design.title,
+        made_by=f"Design for {source}",
+        headline=str(design),
+        sections=list(lines(design)),
+        summary=side_by_side and Table("Mechanisms side by side", *side_by_side, shown.below),
+        pictures=shown.pictures,
+        command=command or f"sievert design {source} --report page.html",
+        proofs=[f"`sievert design {source} --proof proof.json` {shown.proof}"] if shown.proof else [],
+        text=scenario.to_toml(),
     )
 
 

@@ -29,11 +29,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 FORMAT = "sievert proof 1"
+T = TypeVar("T")
 Content = dict[str, Any]
-Matrix = list[list[Fraction]]
+Vector = list[Fraction]
+Matrix = list[Vector]
+Size = int | None
 ZERO, ONE = Fraction(0), Fraction(1)
 
 
@@ -84,6 +87,11 @@ RATIO = re.compile(r"(-?)([0-9]+)(?:/([0-9]+))?")
 DECIMAL = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE]([-+]?[0-9]+))?")
 
 
+def children(value: Any) -> list[Any]:
+    """What a list or an object holds; nothing for all else."""
+    return list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+
+
 def parse(text: str) -> Any:
     """JSON with every key once, finite numbers, short whole numbers, and little nesting."""
 
@@ -98,22 +106,18 @@ def parse(text: str) -> Any:
     def short(digits: str) -> int:
         return int(digits) if len(digits) <= MOST_DIGITS else no_proof("a whole number is too long")
 
+    read = json.JSONDecoder(
+        object_pairs_hook=once, parse_float=finite, parse_int=short, parse_constant=finite
+    )
     try:
-        content = json.loads(
-            text, object_pairs_hook=once, parse_float=finite, parse_int=short, parse_constant=finite
-        )
+        content = read.decode(text)
     except RecursionError:
         no_proof(f"it is nested more than {DEEPEST} levels deep")
     except json.JSONDecodeError as problem:
         no_proof(f"it is not JSON: {problem}")
-    level: list[Any] = [content]
+    level = [content]
     for _ in range(DEEPEST):
-        level = [
-            inner
-            for item in level
-            if isinstance(item, dict | list)
-            for inner in (item.values() if isinstance(item, dict) else item)
-        ]
+        level = [inner for item in level for inner in children(item)]
         if not level:
             return content
     no_proof(f"it is nested more than {DEEPEST} levels deep")
@@ -121,20 +125,24 @@ def parse(text: str) -> Any:
 
 def exact(value: Any) -> Fraction:
     """An exact number: a text such as "1/3" or "1e-6", or a JSON number at its binary value."""
-    if isinstance(value, str):
-        ratio = RATIO.fullmatch(value)
-        if ratio is not None:
-            sign, above, below = ratio.groups()
-            require(max(len(above), len(below or "")) <= MOST_DIGITS, "a number has too many digits")
-            require(below is None or int(below) != 0, f"{value[:30]} divides by 0")
-            return Fraction(int(above), int(below or 1)) * (-1 if sign else 1)
-        decimal = DECIMAL.fullmatch(value) if len(value) <= LONGEST_TEXT else None
-        if decimal is None or abs(int(decimal[1] or 0)) > LARGEST_EXPONENT:
-            refuse(f"{value[:30]!r} is not a number")
+    if type(value) in (int, float, Fraction):
         return Fraction(value)
-    if type(value) is int or type(value) is float or type(value) is Fraction:
-        return Fraction(value)
-    refuse(f"{str(value)[:30]} is not a number")
+    ratio = RATIO.fullmatch(value) if isinstance(value, str) else None
+    if ratio is not None:
+        sign, above, below = ratio.groups()
+        require(max(len(above), len(below or "")) <= MOST_DIGITS, "a number has too many digits")
+        require(below is None or int(below) != 0, f"{value[:30]} divides by 0")
+        return Fraction(int(above), int(below or 1)) * (-1 if sign else 1)
+    short = isinstance(value, str) and len(value) <= LONGEST_TEXT
+    decimal = DECIMAL.fullmatch(value) if short else None
+    if decimal is None or abs(int(decimal[1] or 0)) > LARGEST_EXPONENT:
+        refuse(f"{str(value)[:30]!r} is not a number")
+    return Fraction(value)
+
+
+def maybe(value: Any) -> Fraction | None:
+    """An exact number, or none."""
+    return None if value is None else exact(value)
 
 
 def whole(value: Any, least: int = 0, most: int | None = None) -> int:
@@ -205,7 +213,7 @@ def doubles(value: Any, length: int | None = None) -> list[Fraction]:
     return [Fraction(double(entry)) for entry in items(value, length)]
 
 
-def matrix(value: Any, rows: int | None = None, columns: int | None = None) -> Matrix:
+def matrix(value: Any, rows: Size = None, columns: Size = None) -> Matrix:
     """Rows of exact numbers, equally long and not empty."""
     found = [vector(row) for row in items(value)]
     require(bool(found) and bool(found[0]), "a matrix is empty")
@@ -215,9 +223,14 @@ def matrix(value: Any, rows: int | None = None, columns: int | None = None) -> M
     return found
 
 
-def double_matrix(value: Any, rows: int | None = None, columns: int | None = None) -> Matrix:
+def double_matrix(value: Any, rows: Size = None, columns: Size = None) -> Matrix:
     """Rows of doubles, equally long and not empty."""
     return matrix([doubles(row) for row in items(value)], rows, columns)
+
+
+def not_negative(values: Iterable[Fraction | int], what: str) -> None:
+    """Entries ≥ 0."""
+    require(all(value >= 0 for value in values), f"{what} has a negative entry")
 
 
 def total(values: Iterable[Fraction]) -> Fraction:
@@ -233,33 +246,55 @@ def dot(first: Sequence[Fraction], second: Sequence[Fraction]) -> Fraction:
     return total(a * b for a, b in zip(first, second, strict=True) if a and b)
 
 
+def columns_of(rows: list[list[T]]) -> list[list[T]]:
+    """Columns as rows."""
+    return [list(column) for column in zip(*rows, strict=True)]
+
+
+def weighted(rows: Matrix, weights: Vector) -> Matrix:
+    """Every row, entry by entry times the weights."""
+    return [[value * weight for value, weight in zip(row, weights, strict=True)] for row in rows]
+
+
 def product(first: Matrix, second: Matrix) -> Matrix:
     """The product of two matrices that fit."""
     require(len(first[0]) == len(second), "the shapes of matrices do not fit")
     Work.spend(2 * len(first) * len(second) * len(second[0]))
-    columns = list(zip(*second, strict=True))
+    columns = columns_of(second)
     return [[dot(row, column) for column in columns] for row in first]
+
+
+def difference(first: Matrix, second: Matrix) -> Matrix:
+    """A matrix less another."""
+    return [[a - b for a, b in zip(x, y, strict=True)] for x, y in zip(first, second, strict=True)]
 
 
 # What rows of float channels may miss 1 by, and what proofs about them may leave open.
 ROUNDING = Fraction(1, 10**9)
 
 
-def distribution(values: Sequence[Fraction], what: str, rounding: Fraction = ZERO) -> Fraction:
+def distribution(values: Vector, what: str, rounding: Fraction = ZERO) -> Fraction:
     """Entries ≥ 0 with the sum 1; what the sum misses."""
-    require(all(value >= 0 for value in values), f"{what} has a negative entry")
+    not_negative(values, what)
     miss = abs(total(values) - 1)
     require(miss <= rounding, f"{what} does not sum to 1")
     return miss
 
 
-def channel(value: Any, rows: int | None = None, columns: int | None = None) -> Matrix:
+def prior_of(value: Any, length: Size = None, what: str = "the prior") -> Vector:
+    """A list that is a distribution exactly."""
+    found = vector(value, length)
+    distribution(found, what)
+    return found
+
+
+def channel(value: Any, rows: Size = None, columns: Size = None) -> Matrix:
     """A matrix whose rows are distributions exactly."""
-    return rounded_channel(value, ZERO, rows, columns)[0]
+    return rounded_channel(value, rows, columns, ZERO)[0]
 
 
 def rounded_channel(
-    value: Any, rounding: Fraction, rows: int | None = None, columns: int | None = None
+    value: Any, rows: Size = None, columns: Size = None, rounding: Fraction = ROUNDING
 ) -> tuple[Matrix, Fraction]:
     """A matrix whose rows are distributions up to rounding, and the most that one misses 1 by."""
     found = matrix(value, rows, columns)
@@ -268,7 +303,7 @@ def rounded_channel(
 
 def column_maxima(scores: Matrix) -> Fraction:
     """Σ_y max_w."""
-    return total(max(column) for column in zip(*scores, strict=True))
+    return total(map(max, columns_of(scores)))
 
 
 def shown(value: Fraction, up: bool = True) -> str:
@@ -279,6 +314,11 @@ def shown(value: Fraction, up: bool = True) -> str:
     units = math.ceil(scaled) if up else math.floor(scaled)
     sign, digits = ("-" if units < 0 else ""), f"{abs(units):013d}"
     return f"{sign}{digits[:-12]}.{digits[-12:]}".rstrip("0").rstrip(".")
+
+
+def between(lower: Fraction, upper: Fraction) -> str:
+    """Two ends, each rounded outwards."""
+    return f"from {shown(lower, False)} to {shown(upper)}"
 
 
 # ── e^x and ln x between rationals ──────────────────────────────────────────────────────────────────────────
@@ -441,33 +481,74 @@ class Span:
         return found
 
 
+NOTHING = Span(0, 0, 0)
+
+
 # ── Spaces ──────────────────────────────────────────────────────────────────────────────────────────────────
 LARGEST_SIZE, LARGEST_TABLE, MOST_DIMENSIONS = 10**7, 6000, 16
 METRIC_ERROR = Fraction(1, 2**48)
-Edge = tuple[int, int]
 # Digits of a table of e^(-ε·distance).
 FINE = 1024
+Edge = tuple[int, int]
+Arc = tuple[int, int, int]
+Rows = list[list[Any]]
+Shrink = Callable[[int], Fraction]
+
+
+def require_private(rows: Rows, arcs: Iterable[Arc], shrink: Shrink, what: str) -> None:
+    """Row x ≥ q·row z in every column, for arcs (x, z, edge) and q at or above what the edge allows."""
+    for x, z, e in arcs:
+        above, below = shrink(e).as_integer_ratio()
+        private = all(p * below >= q * above for p, q in zip(rows[x], rows[z], strict=True))
+        require(private, f"{what} is not private between points {x} and {z}")
+
+
+def require_even(rows: Rows, q: Fraction, what: str) -> None:
+    """The same where any two rows are neighbours: the least entry of a column is ≥ q times the largest."""
+    even = all(min(column) * q.denominator >= max(column) * q.numerator for column in columns_of(rows))
+    require(even, f"{what} is not private")
+
+
+def costs_nothing_even(cost: Vector, q: Fraction) -> bool:
+    """Whether Σ cost·c ≥ 0 for every column c with entries from q times the largest to the largest."""
+    return q * total(cost) + (1 - q) * total(min(value, ZERO) for value in cost) >= 0
+
+
+def costs_nothing_on_forest(forest: Space, cost: Vector, shrink: Shrink, digits: Size = None) -> bool:
+    """Whether Σ cost·c ≥ 0 for every private column c: from the leaves to the roots.
+
+    What is carried is rounded down to 2^-digits where it is not exact anyway.
+    """
+    held = list(cost)
+    Work.spend(6 * forest.size)
+    for v, parent, e in reversed(forest.roots_first()):
+        if parent < 0:
+            if held[v] < 0:
+                return False
+            continue
+        q = shrink(e)
+        if held[v] < 0 and q == 0:
+            return False
+        carried = q * held[v] if held[v] >= 0 else held[v] / q
+        held[parent] += carried if digits is None else dyadic(math.floor(carried * 2**digits), -digits)
+    return True
 
 
 class Space:
     """Points and edges; lengths are whole numbers of `grain`, so that paths are added exactly."""
 
     def __init__(
-        self,
-        size: int,
-        edges: list[Edge],
-        lengths: list[float],
-        metric: bool = False,
-        places: Matrix | None = None,
+        self, size: int, edges: list[Edge], lengths: Any = None, metric: bool = False, places: Any = None
     ) -> None:
         require(1 <= size <= LARGEST_SIZE, "a space has from 1 to 10,000,000 points")
         Work.spend(size + 4 * len(edges))
         require(all(0 <= a < size and 0 <= b < size for a, b in edges), "an edge names no point")
-        require(len(lengths) == len(edges), "every edge needs one length")
-        require(all(0 <= length < math.inf for length in lengths), "lengths must be finite and ≥ 0")
-        self.size, self.edges, self.lengths, self.metric, self.places = size, edges, lengths, metric, places
+        self.lengths: list[float] = [1.0] * len(edges) if lengths is None else lengths
+        require(len(self.lengths) == len(edges), "every edge needs one length")
+        require(all(0 <= length < math.inf for length in self.lengths), "lengths must be finite and ≥ 0")
+        self.size, self.edges, self.metric, self.places = size, edges, metric, places
         self.error = METRIC_ERROR if metric else ZERO
-        ratios = [length.as_integer_ratio() for length in lengths]
+        ratios = [length.as_integer_ratio() for length in self.lengths]
         below = max((ratio[1] for ratio in ratios), default=1)
         self.units, self.grain = [a * (below // b) for a, b in ratios], Fraction(1, below)
         self.near: list[list[tuple[int, int]]] | None = None
@@ -484,16 +565,10 @@ class Space:
         """From a proof."""
         data = table(value)
         edges = [(position(a), position(b)) for a, b in couples(data["edges"])]
-        given = data.get("lengths")
-        lengths = [1.0] * len(edges) if given is None else [double(length) for length in items(given)]
-        places = data.get("coordinates")
-        return cls(
-            whole(data["size"], 1),
-            edges,
-            lengths,
-            flag(data.get("metric", False)),
-            None if places is None else double_matrix(places),
-        )
+        lengths, places = data.get("lengths"), data.get("coordinates")
+        lengths = None if lengths is None else [double(length) for length in items(lengths)]
+        places = None if places is None else double_matrix(places)
+        return cls(whole(data["size"], 1), edges, lengths, flag(data.get("metric", False)), places)
 
     def part(self, points: list[int], chosen: list[int]) -> Space:
         """The space of some points, in their order, with the chosen edges."""
@@ -518,9 +593,9 @@ class Space:
         return [root(v) for v in range(self.size)]
 
     def _require_all_pairs(self) -> None:
-        require(self.size <= LARGEST_TABLE, f"{self.size} points are too many for a table of distances")
+        self.require_small()
         every = sum(count * (count - 1) // 2 for count in Counter(self.owner).values())
-        listed = {(min(pair), max(pair)) for pair in self.edges if pair[0] != pair[1]}
+        listed = {(a, b) for a, b, _ in self.listed() if a != b}
         require(len(self.edges) == every == len(listed), "a metric needs each pair exactly once")
 
     def _require_straight(self, places: Matrix) -> None:
@@ -542,9 +617,8 @@ class Space:
     def is_uniform(self) -> bool:
         """Whether any two of at least two points have exactly one edge, all of one length."""
         every = self.size * (self.size - 1) // 2
-        if not 0 < every == len(self.edges) or len(set(self.lengths)) != 1:
-            return False
-        return len({(min(pair), max(pair)) for pair in self.edges if pair[0] != pair[1]}) == every
+        even = 0 < every == len(self.edges) and len(set(self.lengths)) == 1
+        return even and len({(a, b) for a, b, _ in self.listed() if a != b}) == every
 
     @property
     def is_whole(self) -> bool:
@@ -603,41 +677,47 @@ class Space:
             fixed[units] = math.ceil(scaled) if up else math.floor(scaled)
         return [0 if units is None else fixed[units] for units in away]
 
-    def arcs(self) -> Iterator[tuple[int, int, int]]:
+    def arcs(self) -> Iterator[Arc]:
         """Both directions of every edge, with the edge."""
-        for e, (a, b) in enumerate(self.edges):
-            yield a, b, e
-            yield b, a, e
+        return ((x, z, e) for e, (a, b) in enumerate(self.edges) for x, z in ((a, b), (b, a)))
 
-    def roots_first(self) -> list[tuple[int, int, int]]:
+    def roots_first(self) -> list[Arc]:
         """(point, parent, edge) of a forest, parents before children; a root has parent -1."""
         near, seen, order = self.neighbours(), [False] * self.size, []
         for start in range(self.size):
-            if seen[start]:
-                continue
+            waiting = [] if seen[start] else [(start, -1, -1)]
             seen[start] = True
-            order.append((start, -1, -1))
-            k = len(order) - 1
-            while k < len(order):
-                v = order[k][0]
-                k += 1
-                for w, e in near[v]:
-                    if not seen[w]:
-                        seen[w] = True
-                        order.append((w, v, e))
+            while waiting:
+                order.append(waiting.pop())
+                v = order[-1][0]
+                waiting += [(w, v, e) for w, e in near[v] if not seen[w]]
+                for w, _ in near[v]:
+                    seen[w] = True
         return order
+
+    def listed(self, image: Sequence[int] | None = None) -> Counter[tuple[int, int, float]]:
+        """How often each edge stands, with its length; or the edge that its ends are mapped to."""
+        at = range(self.size) if image is None else image
+        ends = ((at[a], at[b]) for a, b in self.edges)
+        return Counter((min(end), max(end), length) for end, length in zip(ends, self.lengths, strict=True))
 
     def require_symmetry(self, image: list[int]) -> None:
         """A permutation that maps edges to edges of the same length."""
         require(sorted(image) == list(range(self.size)), "a symmetry must be a permutation of the points")
-        ends = [
-            (min(a, b), max(a, b), length) for (a, b), length in zip(self.edges, self.lengths, strict=True)
-        ]
-        moved = [
-            (min(image[a], image[b]), max(image[a], image[b]), length)
-            for (a, b), length in zip(self.edges, self.lengths, strict=True)
-        ]
-        require(Counter(ends) == Counter(moved), "a symmetry does not map edges to edges of the same length")
+        same = self.listed() == self.listed(image)
+        require(same, "a symmetry does not map edges to edges of the same length")
+
+    def require_small(self) -> None:
+        """Few enough points for a table of all distances."""
+        require(self.size <= LARGEST_TABLE, f"{self.size} points are too many for a table of distances")
+
+    def require_private(self, rows: Rows, shrink: Shrink, what: str) -> None:
+        """Rows that are private along both directions of every edge."""
+        if self.is_uniform:
+            require_even(rows, shrink(0), what)
+        else:
+            Work.spend(len(self.edges) * len(rows[0]))
+            require_private(rows, self.arcs(), shrink, what)
 
 
 # ── Limits ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -649,10 +729,10 @@ Sparse = dict[int, dict[int, Fraction]]
 class Question:
     """Which quantity is bounded: Σ A·K over private channels; A is the identity for the capacity."""
 
-    def __init__(
-        self, space: Space, eps: Fraction, weights: list[Fraction] | None = None, gain: Matrix | None = None
-    ) -> None:
-        self.space, self.eps, self.weights, self.gain = space, eps, weights, gain
+    def __init__(self, space: Space, eps: Fraction, weights: Any = None, gain: Any = None) -> None:
+        self.space, self.eps = space, eps
+        self.weights: Vector | None = weights
+        self.gain: Matrix | None = gain
 
     @property
     def is_capacity(self) -> bool:
@@ -672,37 +752,41 @@ class Question:
 Bound = Callable[[Question, Content], Fraction]
 
 
-def upper_bound(question: Question, certificate: Any) -> Fraction:
-    """What no private channel is above, by a certificate."""
-    return _bound(question, table(certificate), UPPER, ("packing", "dual"))
-
-
-def lower_bound(question: Question, certificate: Any) -> Fraction:
-    """What a private channel reaches, by a certificate."""
-    return _bound(question, table(certificate), LOWER, ("channel",))
-
-
-def _bound(question: Question, found: Content, known: dict[str, Bound], general: tuple[str, ...]) -> Fraction:
+def bound_by(question: Question, certificate: Any, above: bool) -> Fraction:
+    """What no private channel is above, or what one reaches, by a certificate."""
+    found, known = table(certificate), UPPER if above else LOWER
     kind = found["type"]
     require(isinstance(kind, str) and kind in known, f"unknown certificate {str(kind)[:30]!r}")
+    general = ("packing", "dual") if above else ("channel", "kernel")
     require(question.is_capacity or kind in general, f"{kind} bounds the capacity only")
     return known[kind](question, found)
+
+
+def packing_of(value: Any, size: int) -> Vector:
+    """A packing vector: doubles ≥ 0."""
+    found = doubles(value, size)
+    not_negative(found, "a packing vector")
+    return found
+
+
+def packing_bound(y: Vector, covered: Iterable[Fraction]) -> Fraction:
+    """Σy over the least that it covers a point by."""
+    least = min(covered)
+    require(least > 0, "the packing vector leaves some point uncovered")
+    return total(y) / least
 
 
 def by_packing(question: Question, found: Content) -> Fraction:
     """Σy / min_j (Φy)_j/c_j, as K[i,j] ≥ Φ[i,j]·K[j,j] and rows sum to 1."""
     space, eps = question.space, question.eps
     require(question.gain is None, "a packing certificate bounds weights, not a general gain")
-    y = doubles(found["y"], space.size)
-    require(all(value >= 0 for value in y), "a packing vector is ≥ 0")
+    y = packing_of(found["y"], space.size)
     weights = [ONE] * space.size if question.weights is None else question.weights
     counted = [v for v in range(space.size) if weights[v] > 0]
     if not counted:
         return ZERO
     covered = _on_forest(space, eps, y) if space.is_forest else _covered(space, eps, y, counted)
-    least = min(covered[v] / weights[v] for v in counted)
-    require(least > 0, "the packing vector leaves some point uncovered")
-    return total(y) / least
+    return packing_bound(y, (covered[v] / weights[v] for v in counted))
 
 
 def _whole_multiples(values: list[Fraction]) -> tuple[list[int], int]:
@@ -796,13 +880,11 @@ def dual_bound(space: Space, eps: Fraction, objective: Sparse, outputs: int, fou
 
 def multipliers(value: Any, edges: int, outputs: int) -> Iterator[tuple[int, int, Fraction]]:
     """[edge, output, f] with f ≥ 0."""
-    for entry in items(value):
-        e, w, f = items(entry, 3)
-        require(double(e) == int(double(e)) and double(w) == int(double(w)), "a multiplier names no edge")
-        require(0 <= e < edges and 0 <= w < outputs, "a multiplier names no edge or no output")
-        found = Fraction(double(f))
-        require(found >= 0, "a multiplier is negative")
-        yield int(e), int(w), found
+    for e, w, f in (map(double, items(entry, 3)) for entry in items(value)):
+        exist = e == int(e) and w == int(w) and 0 <= e < edges and 0 <= w < outputs
+        require(exist, "a multiplier names no edge or no output")
+        require(f >= 0, "a multiplier is negative")
+        yield int(e), int(w), Fraction(f)
 
 
 def by_tree(question: Question, found: Content) -> Fraction:
@@ -810,7 +892,7 @@ def by_tree(question: Question, found: Content) -> Fraction:
     space, eps = question.space, question.eps
     require(space.is_forest and not space.metric, "a tree certificate is for forests")
     mu = doubles(found["mu"], space.size)
-    require(all(value >= 0 for value in mu), "multipliers of vertices are ≥ 0")
+    not_negative(mu, "the list of multipliers")
     Work.spend(10 * space.size)
     kept = []
     for (a, b), units in zip(space.edges, space.units, strict=True):
@@ -840,7 +922,7 @@ def by_blocks(question: Question, found: Content) -> Fraction:
     """n + Σμ + Σ_B (dual of B for the weights 1 + μ, less these weights)."""
     space = question.space
     mu = doubles(found["mu"], space.size)
-    require(all(value >= 0 for value in mu), "multipliers of vertices are ≥ 0")
+    not_negative(mu, "the list of multipliers")
     bound = space.size + total(mu)
     for block, vertices, part in blocks_of(space, found["blocks"]):
         weights = [1 + mu[v] for v in vertices]
@@ -851,11 +933,10 @@ def by_blocks(question: Question, found: Content) -> Fraction:
 
 def by_block_bounds(question: Question, found: Content) -> Fraction:
     """n + Σ_B (bound of B - |B|)."""
-    parts = blocks_of(question.space, found["blocks"])
-    bounds = (
-        upper_bound(Question(part, question.eps), block["upper"]) - part.size for block, _, part in parts
-    )
-    return question.space.size + total(bounds)
+    bound = Fraction(question.space.size)
+    for block, _, part in blocks_of(question.space, found["blocks"]):
+        bound += bound_by(Question(part, question.eps), block["upper"], True) - part.size
+    return bound
 
 
 def by_symmetry(question: Question, found: Content, up: bool) -> Fraction:
@@ -866,25 +947,17 @@ def by_symmetry(question: Question, found: Content, up: bool) -> Fraction:
     for image in images:
         space.require_symmetry(image)
     # Orbits are the components of the edges v - image of v.
-    moved = Space(
-        space.size,
-        [(v, w) for image in images for v, w in enumerate(image)],
-        [1.0] * (space.size * len(images)),
-    )
+    moved = Space(space.size, [pair for image in images for pair in enumerate(image)])
     require(moved.components == 1, "the symmetries do not move one point to every other")
-    away = space.paths([0])
-    counts: Counter[int] = Counter()
-    for units in away:
-        if units is None:
-            refuse("a transitive certificate needs a connected graph")
-        counts[units] += 1
+    require(space.components == 1, "a transitive certificate needs a connected graph")
+    counts = Counter(units for units in space.paths([0]) if units is not None)
     rows = total(count * space.factor(-question.eps, units, not up) for units, count in counts.items())
     return space.size / rows
 
 
-def parts_of(question: Question, found: Content) -> Iterator[tuple[int, Question, Content]]:
-    """How many components are alike, the question about one, and its certificate."""
-    space = question.space
+def by_parts(question: Question, found: Content, up: bool) -> Fraction:
+    """Capacities of components add up; lists of points of one part are alike, so that one is looked at."""
+    space, bound = question.space, ZERO
     home: dict[int, tuple[int, int, int]] = {}
     lists: list[list[list[int]]] = []
     parts = [table(part) for part in items(found["parts"])]
@@ -898,48 +971,39 @@ def parts_of(question: Question, found: Content) -> Iterator[tuple[int, Question
                 require(v not in home, "a point is in two parts")
                 home[v] = (k, r, place)
     require(len(home) == space.size, "the parts do not contain every point exactly once")
-    inside: list[list[list[tuple[int, int, float]]]] = [[[] for _ in rows] for rows in lists]
-    chosen: list[list[int]] = [[] for _ in lists]
+    chosen: list[list[list[int]]] = [[[] for _ in rows] for rows in lists]
     for e, (a, b) in enumerate(space.edges):
-        (k, r, first), (other, s, second) = home[a], home[b]
-        require(k == other and r == s, "an edge joins two parts")
-        inside[k][r].append((min(first, second), max(first, second), space.lengths[e]))
-        if r == 0:
-            chosen[k].append(e)
-    for k, part in enumerate(parts):
-        alike = sorted(inside[k][0])
-        require(all(sorted(row) == alike for row in inside[k]), "parts that should be alike have other edges")
-        yield len(lists[k]), Question(space.part(lists[k][0], chosen[k]), question.eps), part
+        require(home[a][:2] == home[b][:2], "an edge joins two parts")
+        chosen[home[a][0]][home[a][1]].append(e)
+    for part, rows, edges in zip(parts, lists, chosen, strict=True):
+        first = space.part(rows[0], edges[0])
+        for row, inside in zip(rows[1:], edges[1:], strict=True):
+            alike = space.part(row, inside).listed() == first.listed()
+            require(alike, "parts that should be alike have other edges")
+        bound += len(rows) * bound_by(Question(first, question.eps), part, up)
+    return bound
 
 
-def parts_above(question: Question, found: Content) -> Fraction:
-    """Capacities of components add up."""
-    return total(count * upper_bound(one, part) for count, one, part in parts_of(question, found))
-
-
-def parts_below(question: Question, found: Content) -> Fraction:
-    """Capacities of components add up."""
-    return total(count * lower_bound(one, part) for count, one, part in parts_of(question, found))
+def counted_rows(value: Any, below: int, rows: Size = None) -> list[list[int]]:
+    """Rows of whole numbers, equally long and not empty, that each sum to `below`."""
+    found = [[whole(entry) for entry in items(row)] for row in items(value, rows)]
+    fits = bool(found) and bool(found[0]) and all(len(row) == len(found[0]) for row in found)
+    require(fits, "a channel is empty or ragged")
+    require(all(sum(row) == below for row in found), "a channel's rows are not distributions")
+    return found
 
 
 def counts_of(value: Any, size: int) -> tuple[list[list[int]], int]:
     """A channel in whole numbers over one denominator."""
     data = table(value)
     below = whole(data["denominator"], 1)
-    rows = [[whole(entry) for entry in items(row)] for row in items(data["rows"], size)]
-    require(bool(rows[0]) and all(len(row) == len(rows[0]) for row in rows), "a channel is empty or ragged")
-    require(all(sum(row) == below for row in rows), "the channel's rows are not distributions")
-    return rows, below
+    return counted_rows(data["rows"], below, size), below
 
 
 def private_counts(space: Space, eps: Fraction, value: Any) -> tuple[list[list[int]], int]:
-    """The same, private along every edge for a rational at most e^(ε·length)."""
+    """The same, private along every edge."""
     rows, below = counts_of(value, space.size)
-    Work.spend(len(space.edges) * len(rows[0]) // 2)
-    for x, z, e in space.arcs():
-        g = space.factor(eps, space.units[e], False)
-        over = any(p * g.denominator > q * g.numerator for p, q in zip(rows[x], rows[z], strict=True))
-        require(not over, f"the channel is not private between points {x} and {z}")
+    space.require_private(rows, lambda e: space.factor(-eps, space.units[e], True), "the channel")
     return rows, below
 
 
@@ -954,11 +1018,13 @@ def by_channel(question: Question, found: Content) -> Fraction:
 
 
 def by_kernel(question: Question, found: Content) -> Fraction:
-    """(1-t)·Σz/s + max r for the columns (1-t)·Φ[:,j]·z_j/s and r = 1 - (1-t)·Φz/s, which must be private."""
+    """(1-t)·Σcz/s + max cr for columns (1-t)·Φ[:,j]·z_j/s and r = 1 - (1-t)·Φz/s, which must be private."""
     space, eps = question.space, question.eps
+    worth = [ONE] * space.size if question.weights is None else question.weights
+    require(question.gain is None and min(worth) >= 0, "a kernel is for weights ≥ 0, not for a gain")
     z, t = doubles(found["z"], space.size), Fraction(double(found["t"]))
     require(all(value >= 0 for value in z) and 0 <= t < 1, "a kernel needs weights ≥ 0 and 0 ≤ t < 1")
-    require(space.size <= LARGEST_TABLE, f"{space.size} points are too many for a table of distances")
+    space.require_small()
     used = [i for i, value in enumerate(z) if value]
     parts, below = _whole_multiples([z[i] for i in used])
     straight = space.metric and space.places is not None
@@ -978,7 +1044,9 @@ def by_kernel(question: Question, found: Content) -> Fraction:
         g = space.factor(eps, units, False)
         private = most[a] <= g * least[b] and most[b] <= g * least[a]
         require(private, "the remainder of the kernel channel is not private")
-    return (1 - t) * total(z) / Fraction(scale, below << FINE) + max(least)
+    guessed = total(c * value for c, value in zip(worth, z, strict=True))
+    rest = max(c * r for c, r in zip(worth, least, strict=True))
+    return (1 - t) * guessed / Fraction(scale, below << FINE) + rest
 
 
 def by_levels(question: Question, found: Content) -> Fraction:
@@ -1030,7 +1098,7 @@ UPPER: dict[str, Bound] = {
     "blocks": by_blocks,
     "block bounds": by_block_bounds,
     "transitive": lambda question, found: by_symmetry(question, found, up=True),
-    "parts": parts_above,
+    "parts": lambda question, found: by_parts(question, found, up=True),
 }
 LOWER: dict[str, Bound] = {
     "channel": by_channel,
@@ -1039,7 +1107,7 @@ LOWER: dict[str, Bound] = {
     "tree": by_edges,
     "blocks": by_block_channels,
     "transitive": lambda question, found: by_symmetry(question, found, up=False),
-    "parts": parts_below,
+    "parts": lambda question, found: by_parts(question, found, up=False),
 }
 
 
@@ -1055,9 +1123,10 @@ def ordered(lower: Fraction, upper: Fraction) -> None:
     require(lower <= upper, "the lower bound exceeds the upper bound")
 
 
-def level(eps: Fraction) -> Fraction:
+def level(proof: Content, name: str = "eps") -> Fraction:
     """ε ≥ 0."""
-    require(eps >= 0, "eps must be ≥ 0")
+    eps = exact(proof[name])
+    require(eps >= 0, f"{name} must be ≥ 0")
     return eps
 
 
@@ -1068,38 +1137,29 @@ def probability(value: Any) -> Fraction:
     return found
 
 
-def no_claim(proof: Content) -> None:
-    """Names of points: a list that no claim rests on."""
-    items(proof.get("labels", []))
-
-
 def worst_leakage(proof: Content) -> str:
     """An upper bound for every private channel of a space, and a channel below it."""
-    space, eps = Space.read(proof["space"]), level(exact(proof["eps"]))
-    no_claim(proof)
+    space, eps = Space.read(proof["space"]), level(proof)
     weights = None if proof.get("weights") is None else doubles(proof["weights"], space.size)
     gain = None if proof.get("gain") is None else double_matrix(proof["gain"], space.size)
     copies = whole(proof.get("copies", 1), 1)
     question = Question(space, eps, weights, gain)
     powers = question.is_capacity and is_packing(table(proof["upper"]))
     require(copies == 1 or powers, "over several records only a packing certificate bounds the capacity")
-    upper, lower = upper_bound(question, proof["upper"]), None
+    upper, reached = bound_by(question, proof["upper"], True), ""
     each = f" to the power of {copies}" if copies > 1 else ""
-    reached = ""
     if proof["lower"] is not None:
-        lower = lower_bound(question, proof["lower"])
+        lower = bound_by(question, proof["lower"], False)
         ordered(lower, upper)
-        reached = f", and some channel reaches at least {shown(lower, False)}{each}"
-    what = "the sum of column maxima" if question.is_capacity else "the expected gain"
-    return (
-        f"on {space.size} points with ε = {eps}, {what} of every private channel is at most "
-        f"{shown(upper)}{each}{reached}"
-    )
+        reached = f", and of some channel at least {shown(lower, False)}{each}"
+    what = "sum of column maxima" if question.is_capacity else "expected gain"
+    about = f"on {space.size} points with ε = {eps}"
+    return f"{about}, the {what} of every private channel is at most {shown(upper)}{each}{reached}"
 
 
 def worst_of_product(proof: Content) -> str:
     """Packing vectors fold their factors of a Cartesian product away; channels multiply."""
-    eps, copies = level(exact(proof["eps"])), whole(proof.get("copies", 1), 1)
+    eps, copies = level(proof), whole(proof.get("copies", 1), 1)
     factors = [table(part) for part in items(proof["factors"])]
     require(1 <= len(factors) <= MOST_FACTORS, f"a product has from 1 to {MOST_FACTORS} factors")
     spaces = [Space.read(part["space"]) for part in factors]
@@ -1112,15 +1172,12 @@ def worst_of_product(proof: Content) -> str:
     lower = upper = ONE
     for part, space in zip(factors, spaces, strict=True):
         question = Question(space, eps)
-        high, low = upper_bound(question, part["upper"]), lower_bound(question, part["lower"])
+        high, low = bound_by(question, part["upper"], True), bound_by(question, part["lower"], False)
         ordered(low, high)
         lower, upper = lower * low, upper * high
-    each = f" to the power of {copies}" if copies > 1 else ""
-    return (
-        f"on a product of {' × '.join(str(space.size) for space in spaces)} points with ε = {eps}, the sum "
-        f"of column maxima of every private channel is at most {shown(upper)}{each}, and some channel "
-        f"reaches at least {shown(lower, False)}{each}"
-    )
+    each = f", each to the power of {copies}" if copies > 1 else ""
+    about = f"on a product of {' × '.join(str(space.size) for space in spaces)} points with ε = {eps}"
+    return f"{about}, the largest sum of column maxima is {between(lower, upper)}{each}"
 
 
 def _require_product(given: Space, places: list[Any], spaces: list[Space]) -> None:
@@ -1130,93 +1187,268 @@ def _require_product(given: Space, places: list[Any], spaces: list[Space]) -> No
     exist = all(place < space.size for row in where for place, space in zip(row, spaces, strict=True))
     require(exist and len(where) == given.size == len(set(where)), "points need different places that exist")
     require(math.prod(space.size for space in spaces) == given.size, "a choice of places has no point")
-    wanted = [
-        Counter(
-            (min(a, b), max(a, b), length) for (a, b), length in zip(part.edges, part.lengths, strict=True)
-        )
-        for part in spaces
-    ]
     found: list[Counter[tuple[int, int, float]]] = [Counter() for _ in spaces]
-    seen = set()
     for (a, b), length in zip(given.edges, given.lengths, strict=True):
         moved = [k for k in range(len(spaces)) if where[a][k] != where[b][k]]
         require(len(moved) == 1, "an edge changes no place, or several")
-        k = moved[0]
-        found[k][min(where[a][k], where[b][k]), max(where[a][k], where[b][k]), length] += 1
-        seen.add((min(a, b), max(a, b)))
-    require(len(seen) == len(given.edges), "an edge stands twice")
-    for part, needed, counted in zip(spaces, wanted, found, strict=True):
-        times = given.size // part.size
-        require(
-            counted == {edge: times * count for edge, count in needed.items()},
-            "the edges are not those of the product",
-        )
+        ends = where[a][moved[0]], where[b][moved[0]]
+        found[moved[0]][min(ends), max(ends), length] += 1
+    listed = {(a, b) for a, b, _ in given.listed()}
+    require(len(listed) == len(given.edges), "an edge stands twice")
+    for part, counted in zip(spaces, found, strict=True):
+        wanted = {edge: given.size // part.size * count for edge, count in part.listed().items()}
+        require(counted == wanted, "the edges are not those of the product")
 
 
 def worst_one_way(proof: Content) -> str:
-    """The same where inequalities run one way."""
-    size, eps = whole(proof["size"], 1, LARGEST_SIZE), level(exact(proof["eps"]))
+    """The same where inequalities run one way: K[a] ≤ e^ε·K[b] for an arc from a to b."""
+    size, eps = whole(proof["size"], 1, LARGEST_SIZE), level(proof)
     arcs = [(position(a, size), position(b, size)) for a, b in couples(proof["arcs"])]
     rows, below = counts_of(proof["lower"], size)
-    g = exp_low(eps)
     Work.spend(len(arcs) * len(rows[0]))
-    for a, b in arcs:
-        over = any(p * g.denominator > q * g.numerator for p, q in zip(rows[a], rows[b], strict=True))
-        require(not over, f"the channel is not private from point {a} to point {b}")
-    lower = Fraction(sum(map(max, zip(*rows, strict=True))), below)
+    require_private(rows, ((b, a, 0) for a, b in arcs), lambda _: exp_high(-eps), "the channel")
+    lower = Fraction(sum(map(max, columns_of(rows))), below)
     found = table(proof["upper"])
     if found["type"] == "dual":
         require(items(found["backward"]) == [], "an arc has no multiplier in the other direction")
-        space = Space(size, arcs, [1.0] * len(arcs))
-        upper = dual_bound(space, eps, {v: {v: ONE} for v in range(size)}, size, found)
+        upper = dual_bound(Space(size, arcs), eps, {v: {v: ONE} for v in range(size)}, size, found)
     else:
         require(found["type"] == "packing", "unknown upper certificate")
-        upper = _packing_one_way(size, arcs, eps, doubles(found["y"], size))
+        upper = _packing_one_way(Space(size, []), arcs, eps, packing_of(found["y"], size))
     ordered(lower, upper)
-    return (
-        f"on {size} points with {len(arcs)} one-way inequalities and ε = {eps}, the sum of column maxima is "
-        f"at most {shown(upper)}, and some channel reaches at least {shown(lower, False)}"
-    )
+    about = f"on {size} points with {len(arcs)} one-way inequalities and ε = {eps}"
+    return f"{about}, the largest sum of column maxima is {between(lower, upper)}"
 
 
-def _packing_one_way(size: int, arcs: list[Edge], eps: Fraction, y: list[Fraction]) -> Fraction:
+def _packing_one_way(space: Space, arcs: list[Edge], eps: Fraction, y: Vector) -> Fraction:
     """Σy / min_j Σ_i e^(-ε·arcs from j to i)·y_i."""
-    require(all(value >= 0 for value in y), "a packing vector is ≥ 0")
-    require(size <= LARGEST_TABLE, f"{size} points are too many for a table of distances")
-    Work.spend(size * (size + len(arcs)))
-    out: list[list[int]] = [[] for _ in range(size)]
+    space.require_small()
+    Work.spend(space.size * (space.size + len(arcs)))
+    out: list[list[int]] = [[] for _ in range(space.size)]
     for a, b in arcs:
         out[a].append(b)
-    least: Fraction | None = None
-    for j in range(size):
-        away = {j: 0}
-        queue = [j]
+    covered = []
+    for j in range(space.size):
+        away, queue = {j: 0}, [j]
         for v in queue:
             for w in out[v]:
                 if w not in away:
                     away[w] = away[v] + 1
                     queue.append(w)
-        covered = total(y[i] * exp_low(-eps * steps) for i, steps in away.items() if y[i])
-        least = covered if least is None else min(least, covered)
-    if least is None or least <= 0:
-        refuse("the packing vector leaves some point uncovered")
-    return total(y) / least
+        covered.append(total(y[i] * exp_low(-eps * steps) for i, steps in away.items() if y[i]))
+    return packing_bound(y, covered)
+
+
+def worst_in_closed_form(proof: Content) -> str:
+    """Both ends by the closed form of a complete graph, a line, a star or a row."""
+    eps, n, form = exact(proof["eps"]), whole(proof["size"], 1, 10**15), proof["form"]
+    require(eps >= 0, "ε is ≥ 0")
+    copies = whole(proof.get("copies", 1), 1)
+    needs = {"complete": ["length"], "line": ["gaps"], "star": [], "row": ["reach"]}
+    require(isinstance(form, str) and form in needs, "the form is unknown")
+    given = [name for name in ("length", "gaps", "reach") if proof[name] is not None]
+    require(given == needs[form], "the form does not go with what is given")
+    ends = _closed_end(proof, eps, n, 0), _closed_end(proof, eps, n, 1)
+    ordered(*ends)
+    return _capacity_words(f"{n} values ({form})", eps, ends, copies)
+
+
+def _closed_end(proof: Content, eps: Fraction, n: int, up: int) -> Fraction:
+    """The lower or the upper end."""
+    if proof["form"] == "complete":
+        length = exact(proof["length"])
+        require(length >= 0, "a length is ≥ 0")
+        return n / (1 + (n - 1) * exp_ends(-eps * length)[1 - up])
+    if proof["form"] == "line":
+        gaps = [(exact(gap), whole(times, 1)) for gap, times in couples(proof["gaps"])]
+        require(len(gaps) <= 100_000 and all(gap >= 0 for gap, _ in gaps), "at most 100,000 gaps ≥ 0")
+        require(sum(times for _, times in gaps) == n - 1, "a line has one gap less than values")
+        Work.spend(100 * len(gaps))
+        return 1 + total(outward(times * half_tanh(eps * gap, up), up) for gap, times in gaps)
+    if proof["form"] == "star":
+        middle = [exp_ends(eps)[up]] if eps < n.bit_length() else []
+        return min([1 + (n - 1) * half_tanh(eps, up), *middle])
+    return _row_end(n, whole(proof["reach"], 1), eps, exp_ends(-eps)[1 - up], up)
+
+
+def half_tanh(x: Fraction, up: int) -> Fraction:
+    """tanh(x/2) = (1-q)/(1+q) with q = e^-x, from below or above."""
+    q = exp_ends(-x)[1 - up]
+    return (1 - q) / (1 + q)
+
+
+def outward(value: Fraction, up: int) -> Fraction:
+    """A multiple of 2^-FINE_BITS above or below."""
+    return dyadic(ROUNDED[up](value * (1 << FINE_BITS)), -FINE_BITS)
+
+
+def _row_end(n: int, near: int, eps: Fraction, q: Fraction, up: int) -> Fraction:
+    """One end for a row: clamped noise below; packings of all, of blocks, of the middle above."""
+    require(eps > 0, "ε is above 0 in a row")
+    if n - 1 <= near:
+        return n / (1 + (n - 1) * q)
+    if not up:
+        return max(ONE, (n * (1 - q) + 2 * near * q) / (1 - q + 2 * near * q))
+    blocks, left = divmod(n, near + 1)
+    cliques = blocks * (near + 1) / (1 + near * q) + (left / (1 + (left - 1) * q) if left else ZERO)
+    hops = -(-(n // 2) // near)
+    middle = [exp_high(eps * hops)] if eps * hops < n.bit_length() else []
+    return min(Fraction(n), (n * (1 - q) + 2 * (near - 1 + q)) / (1 - q + 2 * near * q), cliques, *middle)
+
+
+def _capacity_words(where: str, eps: Fraction, ends: Ends, copies: int) -> str:
+    each = f" to the power of {copies}" if copies > 1 else ""
+    return (
+        f"on {where} with ε = {eps}, the sum of column maxima of every private channel is at most "
+        f"{shown(ends[1])}{each}, and some channel reaches at least {shown(ends[0], False)}{each}"
+    )
+
+
+def worst_of_map(proof: Content) -> str:
+    """A packing by sums over the cells of a map, or the largest belief; planar geometric noise below."""
+    eps, step, found = exact(proof["eps"]), exact(proof["step"]), table(proof["upper"])
+    sizes = [whole(proof[name], 1, 10**6) for name in ("rows", "columns")]
+    require(eps >= 0 and step > 0, "ε is ≥ 0 and a cell wider than 0")
+    copies, every = whole(proof.get("copies", 1), 1), [whole(k, 1) for k in items(found["every"], 2)]
+    weights = None if found["weights"] is None else double_matrix(found["weights"])
+    prior = None if proof["prior"] is None else double_matrix(proof["prior"], *sizes)
+    reach, where = whole(found["reach"], 0, 1000), f"a map of {sizes[0]} by {sizes[1]} cells"
+    t, noise = eps * step, _planar_noise(eps * step, sizes, proof["terms"])
+    if prior is None:
+        require(weights is not None, "without a prior the bound needs weights")
+        upper = _covered_map(t, sizes, every, weights or [], reach)
+        ordered(noise, upper)
+        return _capacity_words(where, eps, (noise, upper), copies)
+    require(copies == 1 and sizes[0] * sizes[1] <= 10**6, "a prior goes with one record and a million cells")
+    shares = [share for row in prior for share in row]
+    require(all(map(_sound, shares)) and any(shares), "a share is 0 or from 1e-100 to 1e100, one above 0")
+    blind = max(shares) / total(shares)
+    if weights is not None:
+        upper = min(ONE, blind * _covered_map(t, sizes, every, weights, reach))
+    else:
+        require(every == [1, 1], "beliefs are bounded at every cell")
+        sums = _map_sums(t, every, prior, sizes, reach)
+        upper = min(ONE, max(p / s for p, s in zip(shares, itertools.chain(*sums), strict=True) if p))
+    ordered(blind, upper)
+    return (
+        f"on {where} with ε = {eps}, the best guess of a cell is at most {shown(upper)} with this prior, and "
+        f"{shown(blind, False)} without a release"
+    )
+
+
+def _sound(value: Fraction) -> bool:
+    """Numbers that doubles multiply without losing digits."""
+    return value == 0 or Fraction(1, 10**100) <= value <= 10**100
+
+
+def _covered_map(t: Fraction, sizes: list[int], every: list[int], weights: Matrix, reach: int) -> Fraction:
+    """Σy over the least Σ_j e^(-t·|i-j|)·y_j, and what the cells between them lack; at most all cells."""
+    require(all(k // 2 < size for k, size in zip(every, sizes, strict=True)), "no cell has a weight")
+    counts = [1 + (size - 1 - k // 2) // k for size, k in zip(sizes, every, strict=True)]
+    shape = [len(weights), len(weights[0])]
+    fits = all(a == n or (a < n and a % 2) for a, n in zip(shape, counts, strict=True))
+    require(fits, "a table of weights has one for each cell, or an odd number of rows or columns")
+    require(all(_sound(y) for row in weights for y in row), "a weight is 0 or from 1e-100 to 1e100")
+    least = min(map(min, _map_sums(t, every, weights, counts, reach)))
+    require(least > 0, "the weights leave some cell uncovered")
+    often = [[n - a + 1 if k == a // 2 else 1 for k in range(a)] for a, n in zip(shape, counts, strict=True)]
+    rows = [dot(row, list(map(Fraction, often[1]))) for row in weights]
+    bound = dot(rows, list(map(Fraction, often[0]))) / least
+    away = [
+        max(k // 2, size - 1 - k // 2 - k * (n - 1)) for size, k, n in zip(sizes, every, counts, strict=True)
+    ]
+    lost = exp_high(t * root_ends(Fraction(away[0] ** 2 + away[1] ** 2))[1]) if any(away) else ONE
+    return min(bound * lost, Fraction(sizes[0] * sizes[1]))
+
+
+def _map_sums(t: Fraction, every: list[int], weights: Matrix, counts: list[int], reach: int) -> Matrix:
+    """At or below Σ_j e^(-t·|i-j|)·y_j, by one product of long whole numbers whose digits are the cells.
+
+    Far from all borders cells have the same weights around them, so that a shorter map has the same sums.
+    """
+    shape, cells = [len(weights), len(weights[0])], 1
+    taken: list[list[int]] = []
+    for a, count in zip(shape, counts, strict=True):
+        n = min(count, 2 * (reach + a // 2) + 1)
+        cells *= n * min(2 * reach + 1, count)
+        require(cells <= 4 * 10**9, "the sums take too many products")
+        inward = [min(k, n - 1 - k, a // 2) for k in range(n)]
+        taken.append([k if 2 * place < n - 1 else a - 1 - k for place, k in enumerate(inward)])
+    high, wide = map(len, taken)
+    down, across = min(reach, high - 1), min(reach, wide - 1)
+    Work.spend(40 * (down + 1) * (across + 1) + int((high * (wide + 2 * across)) ** 1.6))
+    largest = max(max(row) for row in weights) or ONE
+    line, unit = wide + 2 * across, 1 << 100
+    kernel: dict[int, int] = {}
+    for a, b in itertools.product(range(down + 1), range(across + 1)):
+        square = (every[0] * a) ** 2 + (every[1] * b) ** 2
+        if square not in kernel:
+            kernel[square] = (
+                math.floor(exp_low(-t * root_ends(Fraction(square))[1]) * unit) if square else unit
+            )
+    digits = [
+        [kernel[(every[0] * a) ** 2 + (every[1] * b) ** 2] for b in range(-across, across + 1)]
+        + [0] * (wide - 1)
+        for a in range(-down, down + 1)
+    ]
+    scaled = [[math.floor(y * unit / largest) for y in row] for row in weights]
+    spread = [[scaled[i][j] for j in taken[1]] + [0] * (2 * across) for i in taken[0]]
+    product = long_number(digits) * long_number(spread)
+    found = product.to_bytes(32 * line * (high + 2 * down + 1), "little")
+    sums = []
+    for i in range(down, down + high):
+        starts = (32 * (i * line + j) for j in range(across, across + wide))
+        sums.append([int.from_bytes(found[k : k + 32], "little") * largest / unit**2 for k in starts])
+    return sums
+
+
+def long_number(rows: list[list[int]]) -> int:
+    """Numbers below 2^256 as the digits of one."""
+    return int.from_bytes(b"".join(digit.to_bytes(32, "little") for row in rows for digit in row), "little")
+
+
+def _planar_noise(t: Fraction, sizes: list[int], terms: Any) -> Fraction:
+    """(n + 2(rows + columns)·h + 4Q)/(1 + 4h + 4Q), h = Σ_{k≥1} e^(-t·k), Q ≥ Σ_{a,b≥1} e^(-t·|(a,b)|)."""
+    m = None if terms is None else whole(terms, 1, 400)
+    if t == 0:
+        return ONE
+    low, high = (q / (1 - q) for q in exp_ends(-t))
+    if m is None:
+        x = (t / (2 * PI_ENDS[0])) ** 2, (t / (2 * PI_ENDS[1])) ** 2
+        # (1+x)^(-3/2) ≤ 1 - 3x/2 + 15x²/8, with Σ_{k≠0} |k|^-s for s = 3, 5, 7.
+        rest = POISSON[0] - Fraction(3, 2) * x[1] * POISSON[1] + Fraction(15, 8) * x[0] ** 2 * POISSON[2]
+        whole_plane = 2 * PI_ENDS[1] / t**2 + t / (4 * PI_ENDS[0 if rest > 0 else 1] ** 2) * rest
+        quadrant = max(ZERO, (whole_plane - 1 - 4 * low) / 4)
+    else:
+        Work.spend(100 * m * m)
+        waves = (
+            (2 if b < a else 1, root_ends(Fraction(a * a + b * b))[0])
+            for a in range(1, m + 1)
+            for b in range(1, a + 1)
+        )
+        quadrant = total(outward(k * exp_high(-t * root), 1) for k, root in waves)
+        quadrant += PI_ENDS[1] / 2 * exp_high(-t * m) * (m / t + 1 / t**2)
+    n, around = sizes[0] * sizes[1], 2 * (sizes[0] + sizes[1])
+    return max(ONE, (n + around * low + 4 * quadrant) / (1 + 4 * high + 4 * quadrant))
+
+
+POISSON = Fraction("9.0336216832"), Fraction("5.0902582336"), Fraction("4.4231177877")
 
 
 def worst_of_groups(proof: Content) -> str:
     """Bounds for the worst of several groups of points."""
-    space, eps = Space.read(proof["space"]), level(exact(proof["eps"]))
+    space, eps = Space.read(proof["space"]), level(proof)
     cases = [table(case) for case in items(proof["cases"])]
     require(bool(cases), "there must be a group")
     symmetries = [[whole(v) for v in items(image)] for image in items(proof["symmetries"])]
     outputs = None if proof["outputs"] is None else whole(proof["outputs"], 1)
     groups = [_group(space, case["points"]) for case in cases]
+    what = f"any of {len(cases)} groups"
     if outputs is not None:
         _require_every_choice(space, groups, symmetries, outputs)
-    upper = max(
-        _group_bound(space, eps, group, table(case["upper"]))
-        for group, case in zip(groups, cases, strict=True)
-    )
+        what = f"any {outputs} points (channels with {outputs} outputs)"
+    bounds = zip(groups, cases, strict=True)
+    upper = max(_group_bound(space, eps, group, table(case["upper"])) for group, case in bounds)
     reached = ""
     if proof["lower"] is not None:
         reach = table(proof["lower"])
@@ -1227,16 +1459,9 @@ def worst_of_groups(proof: Content) -> str:
         require(len(rows[0]) == len(group), "the channel needs one output for each point of its group")
         lower = Fraction(sum(rows[v][k] for k, v in enumerate(group)), below)
         ordered(lower, upper)
-        reached = f", and some channel reaches at least {shown(lower, False)}"
-    what = (
-        f"any of {len(cases)} groups"
-        if outputs is None
-        else f"any {outputs} points (channels with {outputs} outputs)"
-    )
-    return (
-        f"on {space.size} points with ε = {eps}, the probability mass on the right answer about {what} is "
-        f"at most {shown(upper)}{reached}"
-    )
+        reached = f", and of some channel at least {shown(lower, False)}"
+    about = f"on {space.size} points with ε = {eps}, the probability mass on the right answer about {what}"
+    return f"{about} is at most {shown(upper)}{reached}"
 
 
 def _group(space: Space, value: Any) -> list[int]:
@@ -1250,21 +1475,18 @@ def _group_bound(space: Space, eps: Fraction, group: list[int], found: Content) 
         objective = {v: {k: ONE} for k, v in enumerate(group)}
         return dual_bound(space, eps, objective, len(group), found)
     require(found["type"] == "packing", "unknown upper certificate")
-    require(space.size <= LARGEST_TABLE, f"{space.size} points are too many for a table of distances")
+    space.require_small()
     on = _group(space, found["on"])
-    y = doubles(found["y"], len(on))
-    require(all(value >= 0 for value in y), "a packing vector is ≥ 0")
-    spread = [ZERO] * space.size
-    for v, value in zip(on, y, strict=True):
-        spread[v] = value
-    least = min(_covered(space, eps, spread, group).values())
-    require(least > 0, "the packing vector leaves some point of the group uncovered")
-    return total(y) / least
+    y = packing_of(found["y"], len(on))
+    spread = dict(zip(on, y, strict=True))
+    covered = _covered(space, eps, [spread.get(v, ZERO) for v in range(space.size)], group)
+    return packing_bound(y, covered.values())
 
 
-def _require_every_choice(
-    space: Space, groups: list[list[int]], symmetries: list[list[int]], count: int
-) -> None:
+Points = list[list[int]]
+
+
+def _require_every_choice(space: Space, groups: Points, symmetries: Points, count: int) -> None:
     """Every group of `count` points is the image of a listed one."""
     few = count <= space.size and math.comb(space.size, count) <= LARGEST_CHOICE
     require(few, "there are too many groups of that many points")
@@ -1296,25 +1518,19 @@ def claimed_ends(proof: Content, lower: Fraction, upper: Fraction) -> None:
 
 def guess_bounds(proof: Content) -> Ends:
     """The best guess among values any two of which are neighbours, from both sides."""
-    eps, delta = level(exact(proof["eps"])), probability(proof["delta"])
-    values = whole(proof["values"])
-    used = whole(proof["used"], 1, values)
-    cover = vector(proof["cover"])
-    require(all(y >= 0 for y in cover), "the cover must not be negative")
+    eps, delta, values = level(proof), probability(proof["delta"]), whole(proof["values"])
+    used, cover = whole(proof["used"], 1, values), vector(proof["cover"])
+    not_negative(cover, "the cover")
     q, growth = exp_low(-eps), exp_low(eps)
     if proof["prior"] is None:
         require(len(cover) == 1, "equally likely values need one entry of the cover")
-        spent = values * cover[0]
+        spent, share = values * cover[0], Fraction(used, values)
         bounded = (cover[0] + q * (spent - cover[0])) * values >= 1
-        share = Fraction(used, values)
     else:
-        prior = [probability(p) for p in items(proof["prior"], values)]
-        distribution(prior, "the prior")
+        prior = prior_of(proof["prior"], values)
         require(len(cover) == values, "the cover needs one entry for each value")
-        spent = total(cover)
-        pairs = zip(cover, prior, strict=True)
-        bounded = all(y + q * (spent - y) >= p for y, p in pairs if p)
-        share = total(sorted(prior, reverse=True)[:used])
+        spent, share = total(cover), total(sorted(prior, reverse=True)[:used])
+        bounded = all(y + q * (spent - y) >= p for y, p in zip(cover, prior, strict=True) if p)
     require(bounded, "the cover does not bound the guess of every value")
     lower = delta + (1 - delta) * share * growth / (growth + used - 1)
     upper = min(ONE, delta + (1 - delta) * spent)
@@ -1324,11 +1540,8 @@ def guess_bounds(proof: Content) -> Ends:
 
 def guess_under_claim(proof: Content) -> str:
     """One release."""
-    lower, upper = guess_bounds(proof)
-    return (
-        f"for ε = {proof['eps']}, δ = {proof['delta']} the best guess among {proof['values']} values is at "
-        f"most {shown(upper)}, and some mechanism reaches at least {shown(lower, False)}"
-    )
+    about = f"for ε = {proof['eps']}, δ = {proof['delta']}"
+    return f"{about} the best guess among {proof['values']} values is {between(*guess_bounds(proof))}"
 
 
 def guess_under_divergence(proof: Content) -> str:
@@ -1336,10 +1549,9 @@ def guess_under_divergence(proof: Content) -> str:
     values = whole(proof["values"], 2)
     order, limit, eps, upper = (exact(proof[name]) for name in ("order", "divergence", "eps", "upper"))
     require(order >= 1 and limit >= 0 and eps >= 0, "order ≥ 1, divergence ≥ 0 and eps ≥ 0 are needed")
-    if proof["rho"] is None:
-        require(order > 1, "without ρ the order must be above 1")
-    else:
-        require(limit == order * exact(proof["rho"]), "the divergence must be ρ times the order")
+    rho = maybe(proof["rho"])
+    require(rho is not None or order > 1, "without ρ the order must be above 1")
+    require(rho is None or limit == order * rho, "the divergence must be ρ times the order")
     low, high = exp_ends(eps)
     if order == 1:
         reached = eps * (low - 1) >= limit * (low + values - 1)
@@ -1348,10 +1560,8 @@ def guess_under_divergence(proof: Content) -> str:
         reached = told >= exp_ends((order - 1) * limit)[1] * (high + values - 1)
     require(reached, "the response of eps keeps the divergence")
     require(high / (high + values - 1) <= upper <= 1, "upper is less than the guess of the response")
-    return (
-        f"where the divergence of order {order} is at most {limit}, the best guess among {values} equally "
-        f"likely values is at most {shown(upper)}"
-    )
+    about = f"where the divergence of order {order} is at most {limit}"
+    return f"{about}, the best guess among {values} equally likely values is at most {shown(upper)}"
 
 
 def outcomes(eps: Fraction, releases: int) -> list[Span]:
@@ -1374,50 +1584,37 @@ def after_hiding(delta: Fraction, releases: int, inner: Ends) -> Ends:
 
 def repeated_guess(proof: Content) -> str:
     """Two values, several releases (Kairouz, Oh and Viswanath, Thm 3.3)."""
-    eps, delta = level(exact(proof["eps"])), probability(proof["delta"])
+    eps, delta, prior = level(proof), probability(proof["delta"]), prior_of(proof["prior"], 2)
     releases = whole(proof["releases"], 1, LARGEST_RELEASES)
-    first, second = (probability(p) for p in items(proof["prior"], 2))
-    require(first + second == 1, "the prior must sum to 1")
     ways = outcomes(eps, releases)
-    sides = [Span.of((p, p)) if p else Span(0, 0, 0) for p in (first, second)]
-    best = Span(0, 0, 0)
+    first, second = (Span.of((p, p)) if p else NOTHING for p in prior)
+    best = NOTHING
     for k in range(releases + 1):
-        best = best + (sides[0] * ways[k]).joined(sides[1] * ways[releases - k])
+        best = best + (first * ways[k]).joined(second * ways[releases - k])
     low, high = after_hiding(delta, releases, best.ends())
-    low, high = max(ZERO, low), min(ONE, high)
     lower, upper = probability(proof["lower"]), probability(proof["upper"])
-    require(lower <= low and high <= upper, "the stated ends do not enclose the guess")
-    return (
-        f"after {releases} releases with ε = {eps}, δ = {delta} each, the best guess between two values "
-        f"with prior {first}, {second} is from {shown(lower, False)} to {shown(upper)}"
-    )
+    require(lower <= max(ZERO, low) and min(ONE, high) <= upper, "the stated ends do not enclose the guess")
+    about = f"after {releases} releases with ε = {eps}, δ = {delta} each"
+    return f"{about}, the best guess between two values, {prior[0]} the first, is {between(lower, upper)}"
 
 
 def guess_after_releases(proof: Content) -> str:
     """Several releases, by what they are together."""
-    eps, delta = level(exact(proof["eps"])), probability(proof["delta"])
+    eps, delta, claim = level(proof), probability(proof["delta"]), table(proof["total"])
     releases = whole(proof["releases"], 1, LARGEST_RELEASES)
-    whole_claim = table(proof["total"])
-    together = level(exact(whole_claim["eps"]))
+    together = level(claim)
     counted = [k for k in range(releases + 1) if (releases - 2 * k) * eps > together]
-    above = below = Span(0, 0, 0)
-    if counted:
-        ways = outcomes(eps, releases)
-        for k in counted:
-            above, below = above + ways[k], below + ways[releases - k]
+    above = below = NOTHING
+    ways = outcomes(eps, releases) if counted else []
+    for k in counted:
+        above, below = above + ways[k], below + ways[releases - k]
     allowed = exp_ends(together) if counted else (ONE, ONE)
-    excess = (
-        above.ends()[0] - allowed[1] * below.ends()[1],
-        above.ends()[1] - allowed[0] * below.ends()[0],
-    )
-    proved = after_hiding(delta, releases, excess)[1]
-    enough = min(ONE, max(ZERO, proved)) <= probability(whole_claim["delta"])
+    (least, most), (less, more) = above.ends(), below.ends()
+    proved = after_hiding(delta, releases, (least - allowed[1] * more, most - allowed[0] * less))[1]
+    enough = min(ONE, max(ZERO, proved)) <= probability(claim["delta"])
     require(enough, "the releases together are not as private as the proof says")
-    upper = guess_bounds(whole_claim)[1]
-    return (
-        f"after {releases} releases with ε = {eps}, δ = {delta} each, the best guess among "
-        f"{whole_claim['values']} values is at most {shown(upper)}"
-    )
+    upper, about = guess_bounds(claim)[1], f"after {releases} releases with ε = {eps}, δ = {delta} each"
+    return f"{about}, the best guess among {claim['values']} values is at most {shown(upper)}"
 
 
 # 1/√(2π) between rationals, from 70 digits of π.
@@ -1470,7 +1667,7 @@ def guess_through_noise(proof: Content) -> str:
     mu, step, strip = (exact(proof[name]) for name in ("mu", "step", "strip"))
     require(0 <= mu <= 100 and 0 < step <= 1 and 0 < strip <= 10, "mu, step or strip is out of range")
     Work.spend(2000 * terms)
-    found = Span(0, 0, 0)
+    found = NOTHING
     shift = root_ends(mu * mu / 2)
     for k in range(-terms, terms + 1):
         # Rounded outwards to a grid, so that numbers stay short; Φ grows.
@@ -1485,21 +1682,15 @@ def guess_through_noise(proof: Content) -> str:
     lower, upper = exact(proof["lower"]), exact(proof["upper"])
     encloses = lower <= max(ZERO, least) and min(ONE, most) <= upper
     require(encloses, "the stated ends do not enclose the guess")
-    return (
-        f"through Gaussian noise, the best guess among {values} equally likely answers at most "
-        f"{float(mu):.9g} standard deviations apart is at most {shown(upper)}, and at least "
-        f"{shown(lower, False)} where all are that far apart"
-    )
+    about = f"the best guess among {values} equally likely answers, {float(mu):.9g} standard deviations apart"
+    return f"{about}, through Gaussian noise is {between(lower, upper)}, and no better where some are nearer"
 
 
 def approximate_worst_guess(proof: Content) -> str:
     """The largest expected gain under (ε, δ), by weak duality and by a channel."""
-    space, eps, delta = Space.read(proof["space"]), level(exact(proof["eps"])), probability(proof["delta"])
-    no_claim(proof)
-    gain = double_matrix(proof["objective"], space.size)
-    dual = table(proof["dual"])
-    outputs = len(gain[0])
-    objective: Sparse = {v: {w: a for w, a in enumerate(row) if a} for v, row in enumerate(gain)}
+    space, eps, delta = Space.read(proof["space"]), level(proof), probability(proof["delta"])
+    gain, dual = double_matrix(proof["objective"], space.size), table(proof["dual"])
+    objective, outputs = Question(space, eps, None, gain).objective()
     upper = dual_bound(space, eps, objective, outputs, dual)
     for name in ("forward", "backward"):
         largest: dict[int, Fraction] = {}
@@ -1509,27 +1700,20 @@ def approximate_worst_guess(proof: Content) -> str:
     rows, below = counts_of(proof["channel"], space.size)
     require(len(rows[0]) == outputs, "the channel needs one output for each answer")
     Work.spend(len(space.edges) * outputs)
-    for (a, b), units in zip(space.edges, space.units, strict=True):
-        g = space.factor(eps, units, False)
-        for x, z in ((a, b), (b, a)):
-            over = sum(
-                max(0, p * g.denominator - q * g.numerator) for p, q in zip(rows[x], rows[z], strict=True)
-            )
-            require(over <= delta * g.denominator * below, "the channel is not private enough")
+    for x, z, e in space.arcs():
+        above, under = space.factor(eps, space.units[e], False).as_integer_ratio()
+        over = sum(max(0, p * under - q * above) for p, q in zip(rows[x], rows[z], strict=True))
+        require(over <= delta * under * below, "the channel is not private enough")
     lower = total(a * rows[v][w] for v, row in objective.items() for w, a in row.items()) / below
     claimed_ends(proof, lower, upper)
-    return (
-        f"on {space.size} points with ε = {eps}, δ = {delta} the expected gain of every private channel is "
-        f"at most {shown(upper)}, and one reaches at least {shown(lower, False)}"
-    )
+    about = f"on {space.size} points with ε = {eps}, δ = {delta}"
+    return f"{about} the largest expected gain through a private channel is {between(lower, upper)}"
 
 
 # ── Designs ─────────────────────────────────────────────────────────────────────────────────────────────────
 UNIT = 2**53
 PRIOR_ERROR = Fraction(1, 10**8)
 MOST_BITS = 2**17
-# Sums of many terms are kept in whole numbers of 2^-FINE.
-FINE = 320
 
 
 @lru_cache(maxsize=1 << 14)
@@ -1558,96 +1742,64 @@ def about_one(prior: list[Fraction]) -> None:
     require(fits, "the prior is not a distribution")
 
 
-def parts_of_one(value: Any, rows: int | None = None) -> list[list[int]]:
-    """A mechanism in parts of 2^53."""
-    found = [[whole(entry, 0, UNIT) for entry in items(row)] for row in items(value, rows)]
-    fits = bool(found) and bool(found[0]) and all(len(row) == len(found[0]) for row in found)
-    require(fits, "the mechanism is empty or ragged")
-    require(all(sum(row) == UNIT for row in found), "the mechanism's rows are not distributions")
-    return found
-
-
 def optimal_design(proof: Content) -> str:
     """A private mechanism, what it loses, and what no private one loses less than."""
-    space = Space.read(proof["space"])
-    no_claim(proof)
-    eps, alpha = (None if proof.get(name) is None else exact(proof[name]) for name in ("eps", "alpha"))
+    space, eps, alpha = Space.read(proof["space"]), maybe(proof.get("eps")), maybe(proof.get("alpha"))
     require((eps is None) != (alpha is None), "a design has either eps or alpha")
-    if eps is not None:
-        level(eps)
-        known: dict[float, Ends] = {}
-        for length in set(space.lengths):
-            known[length] = exp_ends(-eps * Fraction(length))
-    else:
-        decay = ratio(alpha)
-        known = {length: (power(decay, length),) * 2 for length in set(space.lengths)}
-    counts = parts_of_one(proof["counts"], space.size)
+    require(eps is None or eps >= 0, "eps must be ≥ 0")
+    known = {length: shrunk(length, eps, alpha) for length in set(space.lengths)}
+    counts = counted_rows(proof["counts"], UNIT, space.size)
     m = len(counts[0])
     prior, loss = vector(proof["prior"], space.size), matrix(proof["loss"], m, space.size)
     about_one(prior)
-    _require_private_parts(space, counts, known)
+    space.require_private(counts, lambda e: known[space.lengths[e]][1], "the mechanism")
     Work.spend(6 * space.size * m)
-    spent = total(
-        prior[x] * dot([row[x] for row in loss], list(map(Fraction, counts[x]))) for x in range(space.size)
-    )
+    rows = zip(prior, columns_of(loss), counts, strict=True)
+    spent = total(p * dot(losses, list(map(Fraction, row))) for p, losses, row in rows)
     lower, upper = (Fraction(nearest(proof[name])) for name in ("lower", "upper"))
     require(spent / UNIT <= upper, "the mechanism loses more than is claimed")
-    bound = _design_bound(space, known, eps, prior, loss, proof)
+    bound = _design_bound(space, known, prior, loss, proof)
     require(lower <= bound, "the certificate proves less than is claimed")
     ordered(lower, upper)
     name = f"ε = {eps}" if eps is not None else f"e^-ε = {alpha}"
-    return (
-        f"the mechanism on {space.size} inputs is private with {name} and loses at most {shown(upper)}; no "
-        f"such mechanism loses less than {shown(lower, False)}"
-    )
+    about = f"the mechanism on {space.size} inputs is private with {name} and loses at most {shown(upper)}"
+    return f"{about}; no such mechanism loses less than {shown(lower, False)}"
 
 
-def _require_private_parts(space: Space, counts: list[list[int]], known: dict[float, Ends]) -> None:
-    """small ≥ q·large along every edge, both ways."""
-    if space.is_uniform:
-        q = known[space.lengths[0]][1]
-        for column in zip(*counts, strict=True):
-            require(min(column) * q.denominator >= max(column) * q.numerator, "the mechanism is not private")
-        return
-    Work.spend(len(space.edges) * len(counts[0]) // 2)
-    shifted = [[p << FINE for p in row] for row in counts]
-    above = {length: math.ceil(q * (1 << FINE)) for length, (_, q) in known.items()}
-    for x, z, e in space.arcs():
-        least = above[space.lengths[e]]
-        private = all(p >= least * other for p, other in zip(shifted[x], counts[z], strict=True))
-        require(private, f"the mechanism is not private between points {x} and {z}")
+def shrunk(length: float, eps: Fraction | None, alpha: Fraction | None) -> Ends:
+    """e^(-ε·length) rounded outwards to 2^-BITS, or alpha^length."""
+    if eps is None:
+        return (power(ratio(alpha), length),) * 2
+    low, high = exp_ends(-eps * Fraction(length))
+    return dyadic(math.floor(low * 2**BITS), -BITS), dyadic(math.ceil(high * 2**BITS), -BITS)
+
+
+def end_of(space: Space, arc: int) -> Edge:
+    """Edge arc // 2, turned round where the arc is odd."""
+    a, b = space.edges[arc >> 1]
+    return (b, a) if arc & 1 else (a, b)
 
 
 def _design_bound(
-    space: Space,
-    known: dict[float, Ends],
-    eps: Fraction | None,
-    prior: list[Fraction],
-    loss: Matrix,
-    proof: Content,
+    space: Space, known: dict[float, Ends], prior: Vector, loss: Matrix, proof: Content
 ) -> Fraction:
     """Σ_x min_w of the brackets, and the share of uniform parts by their prices.
 
-    What multipliers change is counted in whole numbers of 2^-FINE, rounded so that brackets only fall.
+    What multipliers change is counted in whole numbers of 2^-BITS, rounded so that brackets only fall.
     """
     changes = [[0] * len(loss) for _ in range(space.size)]
-    below = {length: math.floor(q * (1 << FINE)) for length, (q, _) in known.items()}
+    below = {length: math.floor(q * 2**BITS) for length, (q, _) in known.items()}
     for entry in items(proof["multipliers"]):
         arc, w, value = items(entry, 3)
         above, under = double(value).as_integer_ratio()
         fits = above >= 0 and position(arc, 2 * len(space.edges)) >= 0 and position(w, len(loss)) >= 0
         require(fits, "a multiplier is negative")
-        left, right = space.edges[arc >> 1][::-1] if arc & 1 else space.edges[arc >> 1]
-        changes[left][w] += -(above << FINE) // under
+        left, right = end_of(space, arc)
+        changes[left][w] += -(above << BITS) // under
         changes[right][w] += above * below[space.lengths[arc >> 1]] // under
-    least = []
-    negative = False
-    for x, p in enumerate(prior):
-        costs = [p * losses[x] for losses in loss]
-        negative = negative or min(costs) < 0
-        least.append(
-            min(cost + Fraction(change, 1 << FINE) for change, cost in zip(changes[x], costs, strict=True))
-        )
+    costs = columns_of(weighted(loss, prior))
+    rows = zip(costs, changes, strict=True)
+    least = [min(c + dyadic(d, -BITS) for c, d in zip(cost, change, strict=True)) for cost, change in rows]
     seen: set[int] = set()
     bound = total(least)
     for part in map(table, items(proof["uniform"])):
@@ -1655,11 +1807,11 @@ def _design_bound(
         require(seen.isdisjoint(points), "a point is in uniform parts twice")
         seen.update(points)
         bound += value - total(least[x] for x in points)
-    return bound if negative else max(ZERO, bound)
+    return bound if min(map(min, costs)) < 0 else max(ZERO, bound)
 
 
 def _uniform_part(
-    space: Space, known: dict[float, Ends], prior: list[Fraction], loss: Matrix, part: Content
+    space: Space, known: dict[float, Ends], prior: Vector, loss: Matrix, part: Content
 ) -> tuple[list[int], Fraction]:
     """Σλ - max_w max(0, -φ_w), φ_w = Σp + (e^(ε·L) - 1)·Σ min(p, 0) over the groups."""
     points = [position(v, space.size) for v in items(part["points"])]
@@ -1684,20 +1836,16 @@ def _uniform_part(
     groups = sorted(set(group))
     require(len(lengths) <= 1, "the points of a uniform part are not all equally far apart")
     require(len(between) == math.comb(len(groups), 2), "an edge between two groups is missing")
-    joined = Space(len(points), alike, [0.0] * len(alike))
+    joined = Space(len(points), alike)
     require(joined.components == len(groups), "points of one group are not joined at distance 0")
-    q = known[lengths.pop()][0] if lengths else ONE
-    missing = ZERO
+    q, missing = known[lengths.pop()][0] if lengths else ONE, ZERO
     for losses in loss:
         rest = dict.fromkeys(groups, ZERO)
         for v, g, cost in zip(points, group, price, strict=True):
             rest[g] += prior[v] * losses[v] - cost
         below = total(min(value, ZERO) for value in rest.values())
-        if below:
-            require(q > 0, "prices exceed what a private column costs")
-            missing = max(missing, -(total(rest.values()) + (1 / q - 1) * below))
-        else:
-            missing = max(missing, -total(rest.values()))
+        require(q > 0 or not below, "prices exceed what a private column costs")
+        missing = max(missing, -(total(rest.values()) + ((1 / q - 1) * below if below else ZERO)))
     return points, total(price) - missing
 
 
@@ -1705,82 +1853,62 @@ def exact_optimal_design(proof: Content) -> str:
     """A private mechanism whose loss equals the bound of its multipliers."""
     space, alpha = Space.read(proof["space"]), ratio(proof["alpha"])
     mechanism = channel(proof["channel"], space.size)
-    m = len(mechanism[0])
-    loss, prior = matrix(proof["loss"], m, space.size), vector(proof["prior"], space.size)
-    distribution(prior, "the prior")
-    require_private(space, alpha, mechanism, "the mechanism")
-    bracket = [[prior[x] * loss[w][x] for w in range(m)] for x in range(space.size)]
+    m, prior = len(mechanism[0]), prior_of(proof["prior"], space.size)
+    bracket = columns_of(weighted(matrix(proof["loss"], m, space.size), prior))
+    space.require_private(mechanism, lambda e: power(alpha, space.lengths[e]), "the mechanism")
     value = total(dot(costs, row) for costs, row in zip(bracket, mechanism, strict=True))
     for entry in items(proof["multipliers"]):
         arc, w, y = items(entry, 3)
         arc, w, y = whole(arc, 0, 2 * len(space.edges) - 1), whole(w, 0, m - 1), exact(y)
         require(y >= 0, "a multiplier is negative")
-        left, right = space.edges[arc >> 1][::-1] if arc & 1 else space.edges[arc >> 1]
+        left, right = end_of(space, arc)
         bracket[left][w] -= y
         bracket[right][w] += power(alpha, space.lengths[arc >> 1]) * y
-    bound = total(min(row) for row in bracket)
+    bound = total(map(min, bracket))
     require(value == bound, f"the mechanism loses {value} and the certificate proves {bound}")
-    return (
-        f"the mechanism on {space.size} inputs is private with e^-ε = {alpha} and loses exactly {value}; no "
-        "private mechanism loses less"
-    )
-
-
-def require_private(space: Space, alpha: Fraction, mechanism: Matrix, what: str) -> None:
-    """C[x] ≥ alpha^length·C[z] along every edge, both ways."""
-    Work.spend(2 * len(space.edges) * len(mechanism[0]))
-    for x, z, e in space.arcs():
-        q = power(alpha, space.lengths[e])
-        private = all(p >= q * r for p, r in zip(mechanism[x], mechanism[z], strict=True))
-        require(private, f"{what} is not private between points {x} and {z}")
+    about = f"the mechanism on {space.size} inputs is private with e^-ε = {alpha} and loses exactly {value}"
+    return f"{about}; no private mechanism loses less"
 
 
 def leakage_design(proof: Content) -> str:
     """A mechanism within a budget, and what none within it goes below."""
-    family = proof["family"]
+    family, counts = proof["family"], counted_rows(proof["counts"], UNIT)
     require(family in ("least leakage", "least loss"), "the family is unknown")
-    counts = parts_of_one(proof["counts"])
     n, m = len(counts), len(counts[0])
     prior, loss = doubles(proof["prior"], n), double_matrix(proof["loss"], m, n)
     gain = double_matrix(proof["gain"], None, n)
     strategy = double_matrix(proof["strategy"], m, len(gain))
-    budget, price, lower, upper = (
-        Fraction(nearest(proof[name])) for name in ("budget", "price", "lower", "upper")
-    )
+    claims = (Fraction(nearest(proof[name])) for name in ("budget", "price", "lower", "upper"))
+    budget, price, lower, upper = claims
     about_one(prior)
-    require(bool(gain) and price >= 0, "there must be a guess, and a price ≥ 0")
+    require(price >= 0, "a price is ≥ 0")
     Work.spend(4 * n * m * (len(gain) + 1))
-    lost = (
-        total(p * loss[y][x] * count for x, p in enumerate(prior) for y, count in enumerate(counts[x])) / UNIT
-    )
-    worth = [[p * g for p, g in zip(prior, row, strict=True)] for row in gain]
-    columns = [[Fraction(row[y], UNIT) for row in counts] for y in range(m)]
-    reached = total(max(dot(row, column) for row in worth) for column in columns)
-    side, value = (lost, reached) if family == "least leakage" else (reached, lost)
+    columns = [[Fraction(count, UNIT) for count in column] for column in columns_of(counts)]
+    lost = total(dot(row, column) for row, column in zip(weighted(loss, prior), columns, strict=True))
+    reached = total(max(dot(row, column) for row in weighted(gain, prior)) for column in columns)
+    expected = [_mixed(row, gain) for row in strategy]
+    values, tables, what = (reached, lost), (expected, loss), ("leaks", "loses")
+    value, side = values if family == "least leakage" else values[::-1]
+    first, second = tables if family == "least leakage" else tables[::-1]
+    does, keeps = what if family == "least leakage" else what[::-1]
     require(side <= budget, "the mechanism exceeds its budget")
     require(value <= upper, "the mechanism exceeds what is claimed for it")
-    expected = [_mixed(row, gain) for row in strategy]
-    first, second = (expected, loss) if family == "least leakage" else (loss, expected)
     bound = total(p * min(first[y][x] + price * second[y][x] for y in range(m)) for x, p in enumerate(prior))
     require(lower <= bound - price * budget, "the certificate proves less than is claimed")
     ordered(lower, upper)
-    what = ("leaks", "loses") if family == "least leakage" else ("loses", "leaks")
-    return (
-        f"the mechanism on {n} inputs {what[0]} at most {shown(upper)} and {what[1]} at most "
-        f"{shown(budget)}; none within that goes below {shown(lower, False)}"
-    )
+    about = f"the mechanism on {n} inputs {does} at most {shown(upper)} and {keeps} at most {shown(budget)}"
+    return f"{about}; none within that goes below {shown(lower, False)}"
 
 
 def _mixed(weights: list[Fraction], gain: Matrix) -> list[Fraction]:
     """What a mixture of guesses gains at each input."""
-    share = total(weights)
-    slack = Fraction(len(gain) + 4, UNIT)
+    share, slack = total(weights), Fraction(len(gain) + 4, UNIT)
     negative = any(value < 0 for row in gain for value in row)
-    require(all(weight >= 0 for weight in weights), "a strategy's weights are ≥ 0")
+    not_negative(weights, "a strategy")
     fits = share <= 1 + slack and (not negative or share >= 1 - slack)
     require(fits, "a strategy's weights must sum to 1")
     divisor = share if negative else max(share, ONE)
-    return [dot(weights, list(column)) / divisor for column in zip(*gain, strict=True)]
+    return [dot(weights, column) / divisor for column in columns_of(gain)]
 
 
 # ── Best whatever the prior ─────────────────────────────────────────────────────────────────────────────────
@@ -1817,9 +1945,8 @@ def cut(rays: list[Ray], normal: Sequence[Fraction], name: int) -> list[Ray]:
 
 def orthant(n: int) -> list[Ray]:
     """All that is ≥ 0; ray k lies on the half-spaces of the others."""
-    return [
-        (tuple(Fraction(int(x == k)) for x in range(n)), frozenset(set(range(n)) - {k})) for k in range(n)
-    ]
+    ones = [tuple(Fraction(int(x == k)) for x in range(n)) for k in range(n)]
+    return [(ray, frozenset(range(n)) - {k}) for k, ray in enumerate(ones)]
 
 
 class Setting:
@@ -1829,146 +1956,108 @@ class Setting:
         self.space, self.alpha = Space.read(proof["space"]), ratio(proof["alpha"])
         self.mechanism = channel(proof["channel"], self.space.size)
         self.loss = matrix(proof["loss"], None, self.space.size)
-        require_private(self.space, self.alpha, self.mechanism, "the mechanism")
+        self.space.require_private(self.mechanism, self.shrink, "the mechanism")
         self.rays: list[tuple[Fraction, ...]] | None = None
+        s = self.space
+        self.about = s.size, s.edges, s.lengths, s.metric, s.places, self.alpha, self.mechanism, self.loss
 
-    def same(self, other: Setting) -> bool:
-        """Whether another is about the same."""
-        mine, theirs = (
-            (
-                s.space.size,
-                s.space.edges,
-                s.space.lengths,
-                s.space.metric,
-                s.space.places,
-                s.alpha,
-                s.mechanism,
-                s.loss,
-            )
-            for s in (self, other)
-        )
-        return mine == theirs
+    def shrink(self, e: int) -> Fraction:
+        """What an edge allows: alpha^length."""
+        return power(self.alpha, self.space.lengths[e])
 
-    def lost(self, prior: list[Fraction], mechanism: Matrix) -> Fraction:
+    def rival(self, value: Any, what: str) -> Matrix:
+        """Another mechanism, as private."""
+        found = channel(value, self.space.size)
+        self.space.require_private(found, self.shrink, what)
+        return found
+
+    def lost(self, prior: Vector, mechanism: Matrix) -> Fraction:
         """Σ_y min_w Σ_x π_x·C[x,y]·ℓ[w,x]."""
-        Work.spend(3 * len(prior) * len(mechanism[0]) * len(self.loss))
-        found = []
-        for column in zip(*mechanism, strict=True):
-            joint = [p * c for p, c in zip(prior, column, strict=True)]
-            found.append(min(dot(row, joint) for row in self.loss))
-        return total(found)
+        return total(map(min, columns_of(product(weighted(self.loss, prior), mechanism))))
 
     def extreme_columns(self) -> list[tuple[Fraction, ...]]:
         """The extreme rays of the cone of private columns."""
-        if self.rays is None:
-            n = self.space.size
-            if self.space.is_uniform and n <= LARGEST_SUBSETS:
-                q = power(self.alpha, self.space.lengths[0])
-                choices = itertools.product((q, ONE), repeat=n)
-                self.rays = [ray for ray in choices if len(set(ray)) > 1] if q != 1 else [(ONE,) * n]
-            else:
-                require(n + 2 * len(self.space.edges) <= LARGEST_CONE, "the cone of columns is too large")
-                rays, name = orthant(n), n
-                for x, z, e in self.space.arcs():
-                    normal = [ZERO] * n
-                    normal[x] += 1
-                    normal[z] -= power(self.alpha, self.space.lengths[e])
-                    rays, name = cut(rays, normal, name), name + 1
-                self.rays = [ray for ray, _ in rays]
+        n = self.space.size
+        if self.rays is None and self.space.is_uniform and n <= LARGEST_SUBSETS:
+            q = self.shrink(0)
+            choices = itertools.product((q, ONE), repeat=n)
+            self.rays = [ray for ray in choices if len(set(ray)) > 1] if q != 1 else [(ONE,) * n]
+        elif self.rays is None:
+            require(n + 2 * len(self.space.edges) <= LARGEST_CONE, "the cone of columns is too large")
+            rays = orthant(n)
+            for name, (x, z, e) in enumerate(self.space.arcs(), start=n):
+                normal = [ZERO] * n
+                normal[x] += 1
+                normal[z] -= self.shrink(e)
+                rays = cut(rays, normal, name)
+            self.rays = [ray for ray, _ in rays]
         return self.rays
 
-    def never_negative(self, cost: list[Fraction]) -> bool:
+    def never_negative(self, cost: Vector) -> bool:
         """Whether Σ cost_x·c_x ≥ 0 for every private column c."""
         if self.space.is_forest:
-            held = list(cost)
-            for v, parent, e in reversed(self.space.roots_first()):
-                if parent < 0:
-                    if held[v] < 0:
-                        return False
-                    continue
-                q = power(self.alpha, self.space.lengths[e])
-                if held[v] < 0 and q == 0:
-                    return False
-                held[parent] += q * held[v] if held[v] >= 0 else held[v] / q
-            return True
+            return costs_nothing_on_forest(self.space, cost, self.shrink)
         if self.space.is_uniform:
-            q = power(self.alpha, self.space.lengths[0])
-            return q * total(cost) + (1 - q) * total(min(value, ZERO) for value in cost) >= 0
-        return all(dot(cost, list(ray)) >= 0 for ray in self.extreme_columns())
+            return costs_nothing_even(cost, self.shrink(0))
+        return all(dot(cost, ray) >= 0 for ray in self.extreme_columns())
 
 
 def universal(proof: Content) -> tuple[Setting, Fraction, str]:
     """Best up to a gap at every corner of the cells of priors, hence everywhere."""
-    setting = Setting(proof)
+    setting, gap = Setting(proof), exact(proof["gap"])
     n = setting.space.size
-    priors = matrix(proof["priors"], None, n)
-    prices = matrix(proof["prices"], len(priors), n)
-    gap = exact(proof["gap"])
-    for prior, price in zip(priors, prices, strict=True):
-        distribution(prior, "a prior")
+    priors = [prior_of(prior, n, "a prior") for prior in items(proof["priors"])]
+    for prior, price in zip(priors, matrix(proof["prices"], len(priors), n), strict=True):
         short = setting.lost(prior, setting.mechanism) - total(price)
         require(short <= gap, "the prices are too low for the gap")
-        for row in setting.loss:
-            cost = [p * value - each for p, value, each in zip(prior, row, price, strict=True)]
-            require(setting.never_negative(cost), "prices exceed what a private column costs")
+        for row in difference(weighted(setting.loss, prior), [price] * len(setting.loss)):
+            require(setting.never_negative(row), "prices exceed what a private column costs")
     _require_corners(setting, {tuple(prior) for prior in priors})
     more = "loses least" if gap == 0 else f"loses at most {gap} more than the best"
-    words = (
-        f"the mechanism on {n} inputs {more} among all private ones with e^-ε = {setting.alpha}, whatever "
-        "the prior"
-    )
-    return setting, gap, words
+    about = f"the mechanism on {n} inputs {more} among all private ones with e^-ε = {setting.alpha}"
+    return setting, gap, f"{about}, whatever the prior"
 
 
 def _require_corners(setting: Setting, listed: set[tuple[Fraction, ...]]) -> None:
     """All corners of the cells on which the mechanism's loss is linear are listed: the simplex is cut up."""
-    n, outputs, actions = setting.space.size, len(setting.mechanism[0]), len(setting.loss)
-    require(outputs * actions <= LARGEST_CUTS, "there are too many cells of priors")
+    n, outputs = setting.space.size, columns_of(setting.mechanism)
+    require(len(outputs) * len(setting.loss) <= LARGEST_CUTS, "there are too many cells of priors")
     cells, name = [orthant(n)], n
-    for y in range(outputs):
-        costs = sorted({tuple(row[x] * setting.mechanism[x][y] for x in range(n)) for row in setting.loss})
+    for column in outputs:
+        costs = sorted({tuple(row) for row in weighted(setting.loss, column)})
         pieces = []
-        for cell in cells:
-            for w, best in enumerate(costs):
-                piece = cell
-                for v, other in enumerate(costs):
-                    if v != w:
-                        require(len(piece) <= LARGEST_CELL, "a cell of priors has too many corners")
-                        piece = cut(
-                            piece,
-                            [b - a for a, b in zip(best, other, strict=True)],
-                            name + v * len(costs) + w,
-                        )
-                        # Without an interior it is a side of another piece.
-                        flat = not piece or all((name + v * len(costs) + w) in on for _, on in piece)
-                        if flat:
-                            break
-                else:
-                    pieces.append(piece)
+        for cell, (w, best) in itertools.product(cells, enumerate(costs)):
+            piece = cell
+            for v, other in enumerate(costs):
+                if v != w:
+                    require(len(piece) <= LARGEST_CELL, "a cell of priors has too many corners")
+                    side = name + v * len(costs) + w
+                    piece = cut(piece, [b - a for a, b in zip(best, other, strict=True)], side)
+                    # Without an interior it is a side of another piece.
+                    if all(side in on for _, on in piece):
+                        break
+            else:
+                pieces.append(piece)
             require(len(pieces) <= LARGEST_CELLS, "there are too many cells of priors")
         cells, name = pieces, name + len(costs) ** 2
         every = all(ray in listed for cell in cells for ray, _ in cell)
         require(every, "a corner of a cell of priors is missing")
 
 
-def whole_distances(setting: Setting) -> list[list[int | None]]:
-    """All distances, which must be whole; None where there is no path."""
-    require(setting.space.size <= LARGEST_TABLE, "there are too many points for a table of distances")
-    found: list[list[int | None]] = []
-    for v in range(setting.space.size):
-        row = [None if units is None else units * setting.space.grain for units in setting.space.lines(v)]
-        require(all(d is None or d.denominator == 1 for d in row), "distances must be whole")
-        found.append([None if d is None else int(d) for d in row])
-    return found
+def distances(space: Space) -> list[list[Fraction | None]]:
+    """All distances; None where there is no path."""
+    space.require_small()
+    rows = (space.lines(v) for v in range(space.size))
+    return [[None if units is None else units * space.grain for units in row] for row in rows]
 
 
 def is_kernel(setting: Setting) -> bool:
-    """Whether every column is 0 or proportional to alpha^d(·,y)."""
-    away = whole_distances(setting)
-    for column in zip(*setting.mechanism, strict=True):
+    """Whether distances are whole, and every column is 0 or proportional to alpha^d(·,y)."""
+    away = distances(setting.space)
+    require(all(d is None or d.denominator == 1 for row in away for d in row), "distances must be whole")
+    for column in columns_of(setting.mechanism):
         y = column.index(max(column))
-        for x, value in enumerate(column):
-            d = away[y][x]
+        for value, d in zip(column, away[y], strict=True):
             if d is None or value != column[y] * power(setting.alpha, float(d)):
                 return False
     return True
@@ -1976,24 +2065,22 @@ def is_kernel(setting: Setting) -> bool:
 
 def by_theorem(proof: Content) -> tuple[Setting, str]:
     """A theorem says that the mechanism is best whatever the prior."""
-    setting = Setting(proof)
+    setting, theorem = Setting(proof), proof["theorem"]
     witness = [whole(v) for v in items(proof["witness"])]
-    theorem = proof["theorem"]
     require(isinstance(theorem, str) and theorem in THEOREMS, "unknown theorem")
     words, rule = THEOREMS[theorem]
     require(rule(setting, witness), f"what the theorem asks for does not hold: {words}")
-    return (
-        setting,
-        f"the mechanism on {setting.space.size} inputs loses least among all private ones with e^-ε = "
-        f"{setting.alpha}, whatever the prior: {words}",
-    )
+    about = f"the mechanism on {setting.space.size} inputs loses least among all private ones"
+    return setting, f"{about} with e^-ε = {setting.alpha}, whatever the prior: {words}"
+
+
+def _never_worse(first: Vector, second: Vector) -> bool:
+    return all(a <= b for a, b in zip(first, second, strict=True))
 
 
 def _trivial(setting: Setting, witness: list[int]) -> bool:
-    if len(witness) != 1 or witness[0] >= len(setting.loss):
-        return False
-    best = setting.loss[witness[0]]
-    return all(a <= b for row in setting.loss for a, b in zip(best, row, strict=True))
+    one = len(witness) == 1 and witness[0] < len(setting.loss)
+    return one and all(_never_worse(setting.loss[witness[0]], row) for row in setting.loss)
 
 
 def _crossing(setting: Setting, witness: list[int]) -> bool:
@@ -2009,11 +2096,8 @@ def _crossing(setting: Setting, witness: list[int]) -> bool:
         before = order[-1]
         order.append(following[0])
     rows = [[row[v] for v in order] for row in setting.loss]
-    for w, row in enumerate(rows):
-        if w not in witness and not any(
-            all(a <= b for a, b in zip(rows[v], row, strict=True)) for v in witness
-        ):
-            return False
+    if not all(any(_never_worse(rows[v], row) for v in witness) for row in rows):
+        return False
     for earlier, later in itertools.combinations(witness, 2):
         signs = [b - a for a, b in zip(rows[earlier], rows[later], strict=True)]
         fallen = next((k for k, value in enumerate(signs) if value < 0), len(signs))
@@ -2023,7 +2107,7 @@ def _crossing(setting: Setting, witness: list[int]) -> bool:
 
 
 def _tree(setting: Setting, witness: list[int]) -> bool:
-    worst = [max(column) for column in zip(*setting.loss, strict=True)]
+    worst = [max(column) for column in columns_of(setting.loss)]
     peaked = all(sum(a < b for a, b in zip(row, worst, strict=True)) <= 1 for row in setting.loss)
     return setting.space.is_forest and setting.space.components == 1 and peaked and is_kernel(setting)
 
@@ -2036,10 +2120,10 @@ def _pair(setting: Setting, witness: list[int]) -> bool:
         return False
     a, b = witness
     units = setting.space.lines(a)[b]
-    length = None if units is None else units * setting.space.grain
-    if length is not None and length.denominator != 1:
+    length = ZERO if units is None else units * setting.space.grain
+    if length.denominator != 1:
         return False
-    q = ZERO if length is None else power(setting.alpha, float(length))
+    q = ZERO if units is None else power(setting.alpha, float(length))
     pairs = zip(setting.mechanism[a], setting.mechanism[b], strict=True)
     return all(first == q * second or second == q * first for first, second in pairs)
 
@@ -2060,18 +2144,14 @@ def universal_of_blocks(proof: Content) -> str:
     setting = Setting(proof)
     n = setting.space.size
     blocks = [[whole(v) for v in items(block)] for block in items(proof["blocks"])]
-    require(sorted(v for block in blocks for v in block) == list(range(n)), "the blocks are no partition")
-    require(all(blocks), "the blocks are no partition")
-    require(n <= LARGEST_TABLE, "there are too many points for a table of distances")
-    away = [setting.space.lines(v) for v in range(n)]
+    listed = sorted(v for block in blocks for v in block)
+    require(all(blocks) and listed == list(range(n)), "the blocks are no partition")
+    away, losses = distances(setting.space), columns_of(setting.loss)
     for block in blocks:
-        first, outside = block[0], sorted(set(range(n)) - set(block))
+        first, outside = block[0], set(range(n)) - set(block)
         for v in block:
-            mine, theirs = ([row[x] for row in setting.loss] for x in (first, v))
-            same = setting.mechanism[v] == setting.mechanism[first]
-            require(
-                same and _alike(mine, theirs), "the mechanism or the loss tells inputs of one block apart"
-            )
+            alike = setting.mechanism[v] == setting.mechanism[first] and _alike(losses[first], losses[v])
+            require(alike, "the mechanism or the loss tells inputs of one block apart")
             even = all(away[v][w] == away[first][w] for w in outside)
             require(even, "inputs of one block are at different distances from another")
     given = checked_format(proof["inner"])
@@ -2082,21 +2162,15 @@ def universal_of_blocks(proof: Content) -> str:
         require(given["kind"] == "universal optimality by theorem", "the inner proof is of another kind")
         inner, words = by_theorem(given)
     heads = [block[0] for block in blocks]
-    metrics = [
-        [[None if u is None else u * space.grain for u in space.lines(v)] for v in range(space.size)]
-        for space in (inner.space, setting.space)
-    ]
-    for name, theirs_, own in (
+    for name, theirs, own in (
         ("alpha", inner.alpha, setting.alpha),
-        ("loss", inner.loss, [[row[v] for v in heads] for row in setting.loss]),
+        ("loss", columns_of(inner.loss), [losses[v] for v in heads]),
         ("mechanism", _merged(inner.mechanism), _merged([setting.mechanism[v] for v in heads])),
-        ("metric", metrics[0], [[metrics[1][v][w] for w in heads] for v in heads]),
+        ("metric", distances(inner.space), [[away[v][w] for w in heads] for v in heads]),
     ):
-        require(theirs_ == own, f"the proof about representatives has another {name}")
-    return (
-        f"the mechanism on {n} inputs loses least among all private ones with e^-ε = {setting.alpha}, "
-        f"whatever the prior: inputs fall into {len(heads)} blocks, and for one input of each {words}"
-    )
+        require(theirs == own, f"the proof about representatives has another {name}")
+    about = f"the mechanism on {n} inputs loses least among all private ones with e^-ε = {setting.alpha}"
+    return f"{about}, whatever the prior: for one input of each of {len(heads)} blocks {words}"
 
 
 def _alike(first: list[Fraction], second: list[Fraction]) -> bool:
@@ -2120,27 +2194,20 @@ def _merged(mechanism: Matrix) -> dict[tuple[Fraction, ...], Fraction]:
 
 def better(proof: Content) -> tuple[Setting, Fraction, str]:
     """A prior for which another private mechanism loses less."""
-    setting = Setting(proof)
-    prior = vector(proof["prior"], setting.space.size)
-    distribution(prior, "the prior")
-    rival = channel(proof["better"], setting.space.size)
-    require_private(setting.space, setting.alpha, rival, "the better mechanism")
-    gap = exact(proof["gap"])
+    setting, gap = Setting(proof), exact(proof["gap"])
+    prior = prior_of(proof["prior"], setting.space.size)
+    rival = setting.rival(proof["better"], "the better mechanism")
     own, other = setting.lost(prior, setting.mechanism), setting.lost(prior, rival)
     require(gap > 0 and own - other == gap, f"the mechanism loses {own} and the other {other}")
-    return (
-        setting,
-        gap,
-        f"for one prior on {setting.space.size} inputs a private mechanism with e^-ε = {setting.alpha} "
-        f"loses {other}, {gap} less than the given one",
-    )
+    about = f"for one prior on {setting.space.size} inputs a private mechanism with e^-ε = {setting.alpha}"
+    return setting, gap, f"{about} loses {other}, {gap} less than the given one"
 
 
 def largest_gap(proof: Content) -> str:
     """From both sides."""
     setting, gap, words = better(table(proof["attained"]))
     same, most, others = universal(table(proof["most"]))
-    require(setting.same(same), "the parts of the proof are about different mechanisms")
+    require(setting.about == same.about, "the parts of the proof are about different mechanisms")
     require(gap == most, f"a gap of {gap} is attained, and one of {most} bounded")
     return f"{words}; and {others}"
 
@@ -2149,29 +2216,20 @@ def least_regret(proof: Content) -> str:
     """The largest regret of a mechanism, and that none has less."""
     setting, gap, words = universal(table(proof["most"]))
     n = setting.space.size
-    priors = matrix(proof["priors"], None, n)
-    weights = vector(proof["weights"], len(priors))
-    distribution(weights, "the weights of the priors")
+    priors = [prior_of(prior, n, "a prior") for prior in items(proof["priors"])]
+    weights = prior_of(proof["weights"], len(priors), "the weights of the priors")
+    rivals = [setting.rival(rival, "a rival") for rival in items(proof["rivals"], len(priors))]
     prices = vector(proof["prices"], n)
-    attained = ZERO
-    for prior, weight, rival in zip(priors, weights, items(proof["rivals"], len(priors)), strict=True):
-        distribution(prior, "a prior")
-        given = channel(rival, n)
-        require_private(setting.space, setting.alpha, given, "a rival")
-        attained += weight * setting.lost(prior, given)
+    attained = dot(weights, list(map(setting.lost, priors, rivals)))
     for ray in setting.extreme_columns():
-        Work.spend(2 * n * len(priors) * len(setting.loss))
-        cost = total(
-            weight * min(dot(row, [p * c for p, c in zip(prior, ray, strict=True)]) for row in setting.loss)
-            for prior, weight in zip(priors, weights, strict=True)
-        )
-        require(cost >= dot(prices, list(ray)), "a private column costs less than the prices say")
+        cost = dot(weights, [setting.lost(prior, [[c] for c in ray]) for prior in priors])
+        require(cost >= dot(prices, ray), "a private column costs less than the prices say")
     bound = total(prices) - attained
     require(bound == gap, f"a regret of at least {bound} is proved, and one of at most {gap}")
-    return (
-        f"{words}; and every private mechanism loses at least {bound} more than the best for one of "
-        f"{len(priors)} priors"
+    rest = (
+        f"every private mechanism loses at least {bound} more than the best for one of {len(priors)} priors"
     )
+    return f"{words}; and {rest}"
 
 
 # ── Orders ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -2186,48 +2244,48 @@ def tolerance_of(proof: Content) -> tuple[Fraction, Fraction]:
 
 def two_channels(proof: Content, rounding: Fraction) -> tuple[Matrix, Matrix, Fraction]:
     """A and B, and what their rows miss 1 by, added up."""
-    a, first = rounded_channel(proof["less_safe"], rounding)
-    b, second = rounded_channel(proof["safer"], rounding, len(a))
+    a, first = rounded_channel(proof["less_safe"], rounding=rounding)
+    b, second = rounded_channel(proof["safer"], len(a), rounding=rounding)
     return a, b, first + second
-
-
-def difference(first: Matrix, second: Matrix) -> Matrix:
-    """A matrix less another."""
-    return [[a - b for a, b in zip(x, y, strict=True)] for x, y in zip(first, second, strict=True)]
 
 
 def refinement(proof: Content) -> str:
     """B = A·R (Blackwell; Fernandes, Lem 2.2)."""
     tolerance, rounding = tolerance_of(proof)
     a, b, missed = two_channels(proof, rounding)
-    post, more = rounded_channel(proof["post"], rounding, len(a[0]), len(b[0]))
-    rest = difference(product(a, post), b)
-    distance = max(total(map(abs, row)) for row in rest) / 2
+    post, more = rounded_channel(proof["post"], len(a[0]), len(b[0]), rounding)
+    distance = max(total(map(abs, row)) for row in difference(product(a, post), b)) / 2
     require(distance <= tolerance, "B is farther from A·R than the tolerance")
     hidden = distance + missed + more
-    if hidden == 0:
-        return "B is A followed by post-processing, exactly: no adversary gains more from B"
-    return f"B is A followed by post-processing, up to {float(hidden):.1e} in total variation"
+    exactly = "exactly" if hidden == 0 else f"up to {float(hidden):.1e} in total variation"
+    return f"B is A followed by post-processing, {exactly}: no adversary gains more from B"
+
+
+def gains_of(proof: Content, size: int) -> Matrix:
+    """What actions gain at each input, from 0 to 1."""
+    found = matrix(proof["gain"], None, size)
+    require(all(0 <= g <= 1 for row in found for g in row), "a gain is outside [0, 1]")
+    return found
+
+
+def expects(proof: Content, more: Fraction, apart: Vector, prior: Vector) -> str:
+    """One adversary expects `lower` more, and none expects `upper` more than what is apart."""
+    lower, upper, any_prior = exact(proof["lower"]), exact(proof["upper"]), flag(proof["any_prior"])
+    require(lower <= more, "the adversary expects less")
+    require((max(apart) if any_prior else dot(prior, apart)) <= upper, "the channels are farther apart")
+    whose = "whatever the prior" if any_prior else "with this prior"
+    return f"{whose}, the most that an adversary with gains in [0, 1] expects more is {between(lower, upper)}"
 
 
 def deficiency(proof: Content) -> str:
     """A·R is so near to B, and one adversary expects so much more from B (Le Cam)."""
-    (a, _), (b, _) = (rounded_channel(proof[name], ROUNDING) for name in ("less_safe", "safer"))
-    require(len(a) == len(b), "the channels have different numbers of inputs")
-    post, _ = rounded_channel(proof["post"], ROUNDING, len(a[0]), len(b[0]))
-    prior = rounded_channel(proof["prior"], ROUNDING, 1, len(a))[0][0]
-    gain = matrix(proof["gain"], None, len(a))
-    require(all(0 <= g <= 1 for row in gain for g in row), "a gain is outside [0, 1]")
-    lower, upper, any_prior = exact(proof["lower"]), exact(proof["upper"]), flag(proof["any_prior"])
-    worth = [[g * p for g, p in zip(row, prior, strict=True)] for row in gain]
+    a, b, _ = two_channels(proof, ROUNDING)
+    post, _ = rounded_channel(proof["post"], len(a[0]), len(b[0]))
+    ((prior,), _), gain = rounded_channel(proof["prior"], 1, len(a)), gains_of(proof, len(a))
+    worth = weighted(gain, prior)
     more = column_maxima(product(worth, b)) - column_maxima(product(worth, a))
-    require(lower <= more, "the adversary expects less")
-    away = [total(max(v, ZERO) for v in row) for row in difference(b, product(a, post))]
-    require((max(away) if any_prior else dot(prior, away)) <= upper, "B is farther from A·R")
-    return (
-        f"{'whatever the prior' if any_prior else 'with this prior'}, no adversary with gains in [0, 1] "
-        f"expects more than {shown(upper)} more from B than from A, and one {shown(lower, False)} at least"
-    )
+    apart = [total(max(v, ZERO) for v in row) for row in difference(b, product(a, post))]
+    return f"{expects(proof, more, apart, prior)} from B than from A"
 
 
 def max_refinement(proof: Content) -> str:
@@ -2235,69 +2293,55 @@ def max_refinement(proof: Content) -> str:
     tolerance, rounding = tolerance_of(proof)
     a, b, _ = two_channels(proof, rounding)
     mixing = matrix(proof["mixing"], len(a[0]), len(b[0]))
-    require(all(value >= 0 for row in mixing for value in row), "the mixing weights have a negative entry")
-    for mixed, column in zip(zip(*product(a, mixing), strict=True), zip(*b, strict=True), strict=True):
+    not_negative(itertools.chain(*mixing), "the list of mixing weights")
+    for mixed, column in zip(columns_of(product(a, mixing)), columns_of(b), strict=True):
         weight, other = total(column), total(mixed)
         if weight:
             require(other > 0, "a posterior of B is no mixture of posteriors of A")
             apart = total(abs(m / other - c / weight) for m, c in zip(mixed, column, strict=True)) / 2
             require(apart <= tolerance, "a posterior of B is not the stated mixture of posteriors of A")
-    return (
-        "every posterior of B is a mixture of posteriors of A, "
-        f"{'exactly' if tolerance == 0 else 'up to rounding'}"
-    )
+    exactly = "exactly" if tolerance == 0 else "up to rounding"
+    return f"every posterior of B is a mixture of posteriors of A, {exactly}"
 
 
 def objecting_adversary(proof: Content) -> str:
     """Somebody expects more from B."""
-    rounding = ZERO if flag(proof["exact"]) else ROUNDING
-    a, b, missed = two_channels(proof, rounding)
-    prior = vector(proof["prior"], len(a))
-    distribution(prior, "the prior")
-    gain = matrix(proof["gain"], None, len(a))
-    case = proof["case"]
+    a, b, missed = two_channels(proof, ZERO if flag(proof["exact"]) else ROUNDING)
+    prior, gain, case = prior_of(proof["prior"], len(a)), matrix(proof["gain"], None, len(a)), proof["case"]
     require(case in ("average", "max"), "the case is unknown")
-    values = [_expected(table_, gain, prior, case == "max") for table_ in (a, b)]
-    stated = values[0] == exact(proof["before"]) and values[1] == exact(proof["after"])
+    before, after = (_expected(table_, gain, prior, case == "max") for table_ in (a, b))
+    stated = before == exact(proof["before"]) and after == exact(proof["after"])
     require(stated, "the adversary does not expect what the proof states")
-    hidden = 4 * max(abs(value) for row in gain for value in row) * missed
-    gap = values[1] - values[0] - hidden
+    gap = after - before - 4 * max(abs(value) for row in gain for value in row) * missed
     require(gap > 0, "the adversary does not prefer B")
-    return (
-        f"an adversary with {len(gain)} actions expects {float(gap):.6g} more from B than from A ({case} "
-        "case)"
-    )
+    who = f"an adversary with {len(gain)} actions"
+    return f"{who} expects {float(gap):.6g} more from B than from A ({case} case)"
 
 
-def _expected(mechanism: Matrix, gain: Matrix, prior: list[Fraction], largest: bool) -> Fraction:
+def _expected(mechanism: Matrix, gain: Matrix, prior: Vector, largest: bool) -> Fraction:
     """Σ_y max_w Σ_x g·π·C; or at the best output that occurs, given that output."""
-    worth = [[g * p for g, p in zip(row, prior, strict=True)] for row in gain]
-    scores = [max(column) for column in zip(*product(worth, mechanism), strict=True)]
+    scores = [max(column) for column in columns_of(product(weighted(gain, prior), mechanism))]
     if not largest:
         return total(scores)
-    weights = [dot(prior, list(column)) for column in zip(*mechanism, strict=True)]
-    best: Fraction = max(s / w for s, w in zip(scores, weights, strict=True) if w)
-    return best
+    weights = [dot(prior, column) for column in columns_of(mechanism)]
+    return max(s / w for s, w in zip(scores, weights, strict=True) if w)
 
 
 def class_of_adversaries(proof: Content) -> str:
     """Nobody whose gains are combinations of generators prefers B."""
     tolerance, rounding = tolerance_of(proof)
     a, b, missed = two_channels(proof, rounding)
-    post, more = rounded_channel(proof["post"], rounding, len(a[0]), len(b[0]))
-    prior = vector(proof["prior"], len(a))
-    distribution(prior, "the prior")
+    post, more = rounded_channel(proof["post"], len(a[0]), len(b[0]), rounding)
+    prior = prior_of(proof["prior"], len(a))
     generators = [row for row in matrix(proof["generators"], None, len(a)) if any(row)]
     require(bool(generators), "every generator is 0: a class of no adversaries")
-    scaled = [[g * p / max(map(abs, row)) for g, p in zip(row, prior, strict=True)] for row in generators]
-    excess = product(scaled, difference(b, product(a, post)))
-    worst = total(max(ZERO, *column) for column in zip(*excess, strict=True))
+    scaled = [[g / max(map(abs, row)) for g in row] for row in generators]
+    excess = product(weighted(scaled, prior), difference(b, product(a, post)))
+    worst = total(max(ZERO, *column) for column in columns_of(excess))
     require(worst <= tolerance, "an adversary of the class may expect more from B")
     miss = worst + missed + more
-    return (
-        f"no adversary of a class with {len(generators)} generators expects "
-        f"{'more' if miss == 0 else f'over {float(miss):.1e} more'} from B than from A"
-    )
+    over = "more" if miss == 0 else f"over {float(miss):.1e} more"
+    return f"no adversary of a class with {len(generators)} generators expects {over} from B than from A"
 
 
 def partitions(proof: Content) -> str:
@@ -2415,14 +2459,12 @@ def steepest(mechanism: Matrix, metric: list[list[Fraction | None]]) -> Slope | 
 def privacy_order_for_metric(proof: Content) -> str:
     """Whose smallest ε is smaller, under a metric."""
     a, b, rounding = compared(proof)
-    metric = [
-        [None if entry == "inf" else exact(entry) for entry in items(row, len(a))]
-        for row in items(proof["metric"], len(a))
-    ]
+    rows = [items(row, len(a)) for row in items(proof["metric"], len(a))]
+    metric = [[None if entry == "inf" else exact(entry) for entry in row] for row in rows]
     for i, row in enumerate(metric):
         require(row[i] == 0, "the metric's diagonal is not 0")
         require(all(row[j] == metric[j][i] for j in range(i)), "the metric is not symmetric")
-        require(all(entry is None or entry >= 0 for entry in row), "the metric has a negative distance")
+        not_negative((entry for entry in row if entry is not None), "the metric")
     mine, theirs = steepest(a, metric), steepest(b, metric)
     larger = mine is not None and (theirs is None or steeper(theirs, (mine[0], mine[1] / (1 + rounding))))
     require(larger is not flag(proof["holds"]), "the order of the smallest ε is the other way")
@@ -2477,23 +2519,32 @@ def _refined(first: str, second: str, a: Fraction, b: Fraction, n: int) -> bool:
 
 def order_of_noise(proof: Content) -> str:
     """Noise of a smaller ε is noise of a larger one and more, and never the other way."""
-    levels = []
-    for name in ("first", "second"):
-        data = table(proof[name])
-        require(len(data) == 1 and set(data) <= {"eps", "alpha"}, "a level is eps or alpha")
-        [(what, value)] = data.items()
-        number = exact(value)
-        require(number > 0 and (what == "eps" or number < 1), "this is no level of noise")
-        levels.append((what, number))
-    (one, first), (other, second) = levels
-    holds = flag(proof["holds"])
+    (one, first), (other, second) = levels = [noise_level(proof[name]) for name in ("first", "second")]
+    real = all(value > 0 and (what == "eps" or value < 1) for what, value in levels)
+    require(real, "this is no level of noise")
+    holds, weight = flag(proof["holds"]), maybe(proof["weight"])
     require(holds is _at_least(levels), "the order of the two levels is the other way")
     ratios = holds and one == other == "alpha"
-    weight = None if proof["weight"] is None else exact(proof["weight"])
     expected = first / second * ((1 - second) / (1 - first)) ** 2 if ratios else None
     require(weight == expected, "the share of noise that is 0 is another")
     words = "is noise of the first and independent noise" if holds else "cannot be made from the first"
     return f"noise of {other} = {second} for a step {words}, {one} = {first}, in every cell"
+
+
+def noise_level(value: Any) -> tuple[str, Fraction]:
+    """eps ≥ 0, or alpha above 0 and at most 1."""
+    data = table(value)
+    require(len(data) == 1 and set(data) <= {"eps", "alpha"}, "a level is eps or alpha")
+    [(what, text)] = data.items()
+    found = exact(text)
+    fits = found >= 0 if what == "eps" else 0 < found <= 1
+    require(fits, "the level is eps ≥ 0, or alpha above 0 and at most 1")
+    return what, found
+
+
+def spent_at(what: str, value: Fraction, bits: int) -> Ends:
+    """ε of a level."""
+    return (value, value) if what == "eps" else log_ends(1 / value, bits)
 
 
 def _at_least(levels: list[tuple[str, Fraction]]) -> bool:
@@ -2502,12 +2553,9 @@ def _at_least(levels: list[tuple[str, Fraction]]) -> bool:
     if one == other:
         return first >= second if one == "eps" else first <= second
     for bits in (256, 1024, 4096, 16384):
-        ends = []
-        for what, value in levels:
-            low, high = (value, value) if what == "eps" else log_ends(1 / value, bits)
-            ends.append((low, high))
-        if ends[0][0] >= ends[1][1] or ends[0][1] < ends[1][0]:
-            return ends[0][0] >= ends[1][1]
+        (least, most), (less, more) = spent_at(one, first, bits), spent_at(other, second, bits)
+        if least >= more or most < less:
+            return least >= more
     refuse("the two levels are too near to each other to be told apart")
 
 
@@ -2522,51 +2570,49 @@ def moves_of(proof: Content) -> list[tuple[int, Fraction]]:
     return found
 
 
+def require_tight(spare: Vector) -> None:
+    """Every move keeps the level, and one needs all of it."""
+    require(min(spare) >= 0, "a move needs more noise")
+    require(min(spare) == 0, "no move needs this level: it is not that of this noise")
+
+
 def noise(proof: Content) -> str:
     """λ^steps ≥ e^(-ε·distance) for every move, and no smaller ε (Fernandes, Lem 3.6)."""
-    eps = level(exact(proof["eps"]))
-    step, alpha = (None if proof[name] is None else exact(proof[name]) for name in ("step_eps", "step_alpha"))
+    eps, step, alpha = level(proof), maybe(proof["step_eps"]), maybe(proof["step_alpha"])
     require((step is None) != (alpha is None), "the noise has no level, or two")
     moves = moves_of(proof)
-    if step is not None:
-        level(step)
-        require(all(step * steps <= eps * length for steps, length in moves), "a move needs more noise")
-        tight = any(step * steps == eps * length for steps, length in moves)
-    elif alpha is not None:
+    if alpha is None:
+        each = level(proof, "step_eps")
+        require_tight([eps * length - each * steps for steps, length in moves])
+    else:
         require(0 < alpha <= 1, "the ratio of the noise is not in (0, 1]")
         tight = eps == 0 and alpha == 1
         for steps, length in moves:
             low, high = log_ends(alpha, 512 + steps.bit_length())
             require(eps * length + steps * low >= 0, "a move needs more noise")
             tight = tight or (eps > 0 and (eps - SLACK) * length + steps * high <= 0)
-    require(tight, "no move needs this ε: it is not the level of this noise")
+        require(tight, "no move needs this level: it is not that of this noise")
     return f"for every move of one record the noise keeps ε = {eps}, and no smaller one"
 
 
 def staircase_noise(proof: Content) -> str:
     """A move of c steps crosses ⌈c/width⌉ edges at most."""
-    eps, stair = level(exact(proof["eps"])), exact(proof["stair_eps"])
-    width = whole(proof["width"], 1)
+    eps, stair, width = level(proof), exact(proof["stair_eps"]), whole(proof["width"], 1)
     whole(proof["top"], 1, width)
-    cells = whole(proof["cells"], 1)
     require(stair > 0, "ε of a stair is above 0")
-    require(cells == 1 or width == 1, "a move over several cells crosses an edge in each")
-    spare = [eps * length - -(-steps // width) * stair for steps, length in moves_of(proof)]
-    require(min(spare) >= 0, "a move needs more noise")
-    require(min(spare) == 0, "no move needs this ε: it is not the level of this noise")
+    require(whole(proof["cells"], 1) == 1 or width == 1, "a move over several cells crosses an edge in each")
+    require_tight([eps * length - -(-steps // width) * stair for steps, length in moves_of(proof)])
     return f"for every move of one record the stairs keep ε = {eps}, and no smaller one"
 
 
 def gaussian_noise(proof: Content) -> str:
     """Σ c² ≤ 2·variance·ρ·distance² for every move (Canonne, Kamath and Steinke, Prop 5)."""
-    rho, variance = exact(proof["rho"]), exact(proof["variance"])
-    require(rho >= 0 and variance > 0, "rho must be ≥ 0 and the variance above 0")
+    rho, variance = level(proof, "rho"), exact(proof["variance"])
+    require(variance > 0, "the variance must be above 0")
     found = [([whole(c, 1) for c in items(steps)], exact(d)) for steps, d in couples(proof["moves"])]
     real = bool(found) and all(steps and d > 0 for steps, d in found)
     require(real, "a move has no length, or changes nothing")
-    spare = [2 * variance * rho * d * d - sum(c * c for c in steps) for steps, d in found]
-    require(min(spare) >= 0, "a move needs more noise")
-    require(min(spare) == 0, "no move needs this ρ: it is not the level of this noise")
+    require_tight([2 * variance * rho * d * d - sum(c * c for c in steps) for steps, d in found])
     return (
         f"for every move of one record the Gaussian noise keeps ρ = {shown(rho)} times its distance squared"
     )
@@ -2577,7 +2623,7 @@ def noise_of_tables(proof: Content) -> str:
     eps = exact(proof["eps"])
     tables = [
         (
-            level(exact(part["eps"])),
+            level(part),
             whole(part["width"], 1),
             [whole(cell) for cell in items(part["cells"])],
             [whole(steps, -(2**62), 2**62) for steps in items(part["amounts"])],
@@ -2615,33 +2661,28 @@ def released_mechanism(proof: Content) -> str:
     space, law = Neighbours(proof["space"]), proof["law"]
     require(space.form != "free" and space.eps is not None, "the neighbours must say which ε is kept")
     needs = {"rows": {"rows"}, "response": {"level"}, "noise": {"level", "places"}, "plane": {"level"}}
-    eps = space.eps or ZERO
     given = {name for name in ("rows", "level", "places") if proof[name] is not None}
     require(isinstance(law, str) and given == needs.get(law), "the law does not have what goes with it")
-    items(proof.get("labels", []))
     require(law != "plane" or space.form == "uniform", "of a map the one length is the width of a cell")
+    words = f"what is drawn keeps ε = {space.eps} for every two neighbours, times their distance"
     if law == "rows":
         space.require_allowed(channel(proof["rows"], space.size))
-        return f"what is drawn keeps ε = {eps} for every two neighbours, times their distance"
-    ((name, text),) = table(proof["level"]).items()
-    value = exact(text)
-    fits = (name == "eps" and value >= 0) or (name == "alpha" and 0 < value <= 1)
-    require(fits, "the level is eps ≥ 0, or alpha above 0 and at most 1")
+        return words
+    spent = spent_at(*noise_level(proof["level"]), 512)[1]
     places = vector(proof["places"], space.size) if law == "noise" else None
     if space.form == "uniform":
         gaps = {(max(places) - min(places) if places else ONE, space.lengths[0])} if space.size > 1 else set()
     else:
         edges = zip(space.pairs, space.lengths, strict=True)
         gaps = {(abs(places[a] - places[b]) if places else ONE, length) for (a, b), length in edges}
-    for apart, length in gaps:
-        spent = value if name == "eps" else -log_ends(value, 512)[0]
-        require(spent * apart <= eps * length, "two neighbours are told apart by more than ε")
-    return f"what is drawn keeps ε = {eps} for every two neighbours, times their distance"
+    fits = all(spent * apart <= (space.eps or ZERO) * length for apart, length in gaps)
+    require(fits, "two neighbours are told apart by more than ε")
+    return words
 
 
 def leak_in_runs(proof: Content) -> str:
     """Tails of two binomials (Clopper and Pearson) and the definition of (ε, δ)."""
-    eps, distance = level(exact(proof["eps"])), exact(proof["distance"])
+    eps, distance = level(proof), exact(proof["distance"])
     delta, sure = probability(proof["delta"]), exact(proof["confidence"])
     low, high = exact(proof["low"]), exact(proof["high"])
     k, n, h, m = (whole(v, 0, 10**6) for name in ("likelier", "other") for v in items(proof[name], 2))
@@ -2652,10 +2693,9 @@ def leak_in_runs(proof: Content) -> str:
     require(tail_above(n, k, low) <= risk, "the event is not as often as low says")
     require(tail_above(m, m - h, 1 - high) <= risk, "the event is not as seldom as high says")
     require(low - delta >= exp_ends(eps * distance)[1] * high, "the two bounds do not differ by so much")
-    return (
-        f"with {100 * float(sure):g}% confidence the mechanism keeps no ε below {shown(eps, False)} at δ = "
-        f"{shown(delta)}: an event that was fixed before happened in {k} of {n} runs and in {h} of {m}"
-    )
+    seen = f"an event that was fixed before happened in {k} of {n} runs and in {h} of {m}"
+    words = f"the mechanism keeps no ε below {shown(eps, False)} at δ = {shown(delta)}"
+    return f"with {100 * float(sure):g}% confidence {words}: {seen}"
 
 
 def tail_above(trials: int, hits: int, share: Fraction) -> Fraction:
@@ -2680,22 +2720,14 @@ def tail_above(trials: int, hits: int, share: Fraction) -> Fraction:
 
 def additive_capacity(proof: Content) -> str:
     """Who attains it, and what nobody exceeds."""
-    mechanism, first = rounded_channel(proof["channel"], ROUNDING)
-    prior, second = rounded_channel(proof["prior"], ROUNDING, 1, len(mechanism))
-    reference, third = rounded_channel(proof["reference"], ROUNDING, 1, len(mechanism[0]))
-    gain = matrix(proof["gain"], None, len(mechanism))
-    require(all(0 <= g <= 1 for row in gain for g in row), "a gain is outside [0, 1]")
-    lower, upper, any_prior = exact(proof["lower"]), exact(proof["upper"]), flag(proof["any_prior"])
-    worth = [[g * p for g, p in zip(row, prior[0], strict=True)] for row in gain]
-    attained = column_maxima(product(worth, mechanism)) - max(total(row) for row in worth)
-    require(lower <= attained, "the gain function gains less")
-    apart = [total(abs(c - r) for c, r in zip(row, reference[0], strict=True)) / 2 for row in mechanism]
-    require((max(apart) if any_prior else dot(prior[0], apart)) <= upper, "the reference allows more")
-    about = "" if first + second + third == 0 else f" (to {float(2 * (first + second + third)):.1e})"
-    return (
-        f"{'whatever the prior' if any_prior else 'with this prior'}, no adversary with gains in [0, 1] "
-        f"gains more than {shown(upper)} on average, and one gains at least {shown(lower, False)}{about}"
-    )
+    mechanism, first = rounded_channel(proof["channel"])
+    (prior,), second = rounded_channel(proof["prior"], 1, len(mechanism))
+    (reference,), third = rounded_channel(proof["reference"], 1, len(mechanism[0]))
+    worth = weighted(gains_of(proof, len(mechanism)), prior)
+    more = column_maxima(product(worth, mechanism)) - max(total(row) for row in worth)
+    apart = [total(abs(c - r) for c, r in zip(row, reference, strict=True)) / 2 for row in mechanism]
+    missed = first + second + third
+    return f"{expects(proof, more, apart, prior)}{f' (to {float(2 * missed):.1e})' if missed else ''}"
 
 
 # ── Inference ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -2714,18 +2746,15 @@ def dalenius(proof: Content) -> str:
     joint = joint_of(proof["joint"], len(a))
     before, after = column_maxima(product(joint, a)), column_maxima(product(joint, b))
     require(after > before, "the secret is not guessed better from B")
-    return (
-        f"a secret with {len(joint)} values is guessed with probability {float(after):.6g} from B and "
-        f"{float(before):.6g} from A, so that A is not refined by B"
-    )
+    guesses = f"with probability {float(after):.6g} from B and {float(before):.6g} from A"
+    return f"a secret with {len(joint)} values is guessed {guesses}, so that A is not refined by B"
 
 
 def no_free_lunch(proof: Content) -> str:
     """Compromise by (1 - V)/2 at least (Fernandes, Thm 5.1)."""
     mechanism = channel(proof["channel"])
-    prior = vector(proof["prior"], len(mechanism))
-    distribution(prior, "the prior")
-    guess = column_maxima([[p * c for c in row] for p, row in zip(prior, mechanism, strict=True)])
+    prior = prior_of(proof["prior"], len(mechanism))
+    guess = total(map(max, weighted(columns_of(mechanism), prior)))
     compromise, least = max(1 - guess, guess - max(prior)), (1 - max(prior)) / 2
     require(compromise >= least, "the mechanism compromises less than is possible")
     return f"this mechanism compromises by {float(compromise):.6g}, and none by less than {float(least):.6g}"
@@ -2737,10 +2766,8 @@ def inference_counterexample(proof: Content) -> str:
     i, j = (whole(v, 0, len(mechanism) - 1) for v in items(proof["pair"], 2))
     guess = total(map(max, mechanism[i], mechanism[j])) / 2
     require(i != j and guess > Fraction(1, 2), "the channel does not tell the two uses apart")
-    return (
-        f"a secret that goes with uses {i} and {j} is guessed with probability {float(guess):.6g} after the "
-        "release and 1/2 before"
-    )
+    about = f"a secret that goes with uses {i} and {j} is guessed with probability"
+    return f"{about} {float(guess):.6g} after the release and 1/2 before"
 
 
 class Neighbours:
@@ -2751,9 +2778,7 @@ class Neighbours:
         self.form, self.size = data["form"], whole(data["size"], 1)
         self.pairs = [(whole(a), whole(b)) for a, b in couples(data["pairs"])]
         self.lengths = vector(data["lengths"])
-        self.eps, self.alpha = (
-            None if data[name] is None else exact(data[name]) for name in ("eps", "alpha")
-        )
+        self.eps, self.alpha = maybe(data["eps"]), maybe(data["alpha"])
         require(self.form in ("free", "uniform", "forest", "graph"), "the form is unknown")
         if self.form == "free":
             return
@@ -2771,7 +2796,7 @@ class Neighbours:
         require(exist, "an edge names an input that does not exist")
         self.known: dict[Fraction, Ends] = {}
         if self.form == "forest":
-            self.tree = Space(self.size, self.pairs, [1.0] * len(self.pairs))
+            self.tree = Space(self.size, self.pairs)
             require(self.tree.is_forest, "the edges have a circle")
 
     def shrink(self, length: Fraction) -> Ends:
@@ -2785,64 +2810,35 @@ class Neighbours:
 
     def require_allowed(self, mechanism: Matrix) -> None:
         """Every column keeps the ratios."""
-        if self.form == "free":
-            return
         if self.form == "uniform":
-            q = self.shrink(self.lengths[0])[1]
-            fits = all(min(column) >= q * max(column) for column in zip(*mechanism, strict=True))
-            require(fits, "the mechanism is not private")
-            return
-        for (a, b), length in zip(self.pairs, self.lengths, strict=True):
-            q = self.shrink(length)[1]
-            pairs = zip(mechanism[a], mechanism[b], strict=True)
-            private = all(x >= q * y and y >= q * x for x, y in pairs)
-            require(private, f"the mechanism is not private between inputs {a} and {b}")
+            require_even(mechanism, self.shrink(self.lengths[0])[1], "the mechanism")
+        elif self.form != "free":
+            arcs = ((x, z, e) for e, (a, b) in enumerate(self.pairs) for x, z in ((a, b), (b, a)))
+            require_private(mechanism, arcs, lambda e: self.shrink(self.lengths[e])[1], "the mechanism")
 
     def require_never_positive(self, functionals: Matrix, listed: Any) -> None:
         """No functional is positive on an allowed column."""
-        why = "a private column is worth more than the prices allow"
-        raised = [list(row) for row in functionals]
+        cost = [[-value for value in row] for row in functionals]
         for entry in items(listed):
             e, turned, output, value = items(entry, 4)
-            e, turned, output = whole(e), whole(turned), whole(output)
-            y = exact(value)
-            if self.form != "graph":
-                continue
-            fits = y >= 0 and e < len(self.pairs) and output < len(raised)
-            require(fits, "a multiplier is negative, or names nothing")
-            a, b = self.pairs[e][::-1] if turned else self.pairs[e]
-            raised[output][a] += y
-            raised[output][b] -= y * self.shrink(self.lengths[e])[0]
-        if self.form in ("free", "graph"):
-            require(all(value <= 0 for row in raised for value in row), why)
-        elif self.form == "uniform":
-            q = self.shrink(self.lengths[0])[0]
-            for row in raised:
-                above = total(max(value, ZERO) for value in row)
-                fits = above == 0 if q == 0 else total(row) + (1 / q - 1) * above <= 0
-                require(fits, why)
-        else:
-            for row in raised:
-                require(self._on_forest(row), why)
+            e, turned, output, y = whole(e), whole(turned), whole(output), exact(value)
+            if self.form == "graph":
+                fits = y >= 0 and e < len(self.pairs) and output < len(cost)
+                require(fits, "a multiplier is negative, or names nothing")
+                a, b = self.pairs[e][::-1] if turned else self.pairs[e]
+                cost[output][a] -= y
+                cost[output][b] += y * self.shrink(self.lengths[e])[0]
+        require(all(map(self._costs_nothing, cost)), "a private column is worth more than the prices allow")
 
-    def _on_forest(self, row: list[Fraction]) -> bool:
-        """From the leaves to the roots; what is not exact is rounded up to 2^-grid."""
-        digits = 400 + max((int(1 / abs(value)).bit_length() for value in row if value), default=0)
-        held = list(row)
-        Work.spend(6 * self.size)
-        for v, parent, e in reversed(self.tree.roots_first()):
-            if parent < 0:
-                if held[v] > 0:
-                    return False
-                continue
-            q = self.shrink(self.lengths[e])[0]
-            if held[v] > 0 and q == 0:
-                return False
-            carried = held[v] / q if held[v] > 0 else held[v] * q
-            if self.alpha is None:
-                carried = Fraction(math.ceil(carried * (1 << digits)), 1 << digits)
-            held[parent] += carried
-        return True
+    def _costs_nothing(self, cost: Vector) -> bool:
+        """Whether no allowed column costs less than 0."""
+        if self.form == "uniform":
+            return costs_nothing_even(cost, self.shrink(self.lengths[0])[0])
+        if self.form != "forest":
+            return min(cost) >= 0
+        digits = 400 + max((int(1 / abs(value)).bit_length() for value in cost if value), default=0)
+        rounded = digits if self.alpha is None else None
+        return costs_nothing_on_forest(self.tree, cost, lambda e: self.shrink(self.lengths[e])[0], rounded)
 
 
 def accuracy_counterexample(proof: Content) -> str:
@@ -2855,122 +2851,109 @@ def accuracy_counterexample(proof: Content) -> str:
     space.require_allowed(other)
     own, told = column_maxima(product(joint, mechanism)), column_maxima(product(joint, other))
     require(told > own, "the other mechanism does not tell the use better")
-    return (
-        f"the mechanism tells a use with {len(joint)} values right with probability {float(own):.6g}, and "
-        f"another, as private, with {float(told):.6g}"
-    )
+    about = f"the mechanism tells a use with {len(joint)} values right with probability {float(own):.6g}"
+    return f"{about}, and another, as private, with {float(told):.6g}"
 
 
 def inference_frontier(proof: Content) -> str:
     """A private mechanism, and what none that gives away as little exceeds."""
     space = Neighbours(proof["space"])
     n = space.size
-    gain = matrix(proof["gain"], None, n)
-    m = len(gain)
-    prior, prices = vector(proof["prior"], n), vector(proof["prices"], n)
-    distribution(prior, "the prior")
+    gain, prior, prices = (
+        matrix(proof["gain"], None, n),
+        prior_of(proof["prior"], n),
+        vector(proof["prices"], n),
+    )
     robust, tails = flag(proof["robust"]), probability(proof["tails"])
     joints = [joint_of(value, n) for value in items(proof["joints"])]
-    blocks = len(joints)
-    require(blocks > 0, "there must be a secret")
-    wants = [
-        None if want is None else matrix(want, None, len(joints[k]))
-        for k, want in enumerate(items(proof["wants"], blocks))
-    ]
-    limits, given = vector(proof["limits"], blocks), vector(proof["given"], blocks)
-    for joint in joints:
-        sums = [total(column) for column in zip(*joint, strict=True)]
+    require(bool(joints), "there must be a secret")
+    wants, limits, given = (
+        items(proof["wants"], len(joints)),
+        vector(proof["limits"], len(joints)),
+        vector(proof["given"], len(joints)),
+    )
+    leaks = []
+    for joint, want in zip(joints, wants, strict=True):
+        sums = [total(column) for column in columns_of(joint)]
         require(robust or sums == prior, "a secret's joint does not have the prior's probabilities")
+        leaks.append(joint if want is None else product(matrix(want, None, len(joint)), joint))
     small = all(want is None for want in wants) and all(g <= 1 for row in gain for g in row)
     require(tails == 0 or small, "what inputs stand for may be worth or give away more than 1")
-    leaks = [
-        joint if want is None else product(want, joint) for joint, want in zip(joints, wants, strict=True)
-    ]
-    mechanism = channel(proof["mechanism"], n, m)
+    mechanism = channel(proof["mechanism"], n, len(gain))
     space.require_allowed(mechanism)
-    worth = [[p * g for p, g in zip(prior, row, strict=True)] for row in gain]
+    worth = weighted(gain, prior)
     lower, upper = exact(proof["lower"]), exact(proof["upper"])
-    reached = total(
-        dot(row, list(column)) for row, column in zip(worth, zip(*mechanism, strict=True), strict=True)
-    )
+    reached = total(dot(row, column) for row, column in zip(worth, columns_of(mechanism), strict=True))
     require(lower <= reached, "the mechanism is worth less than is claimed")
-    rest = [[q - price for q, price in zip(row, prices, strict=True)] for row in worth]
-    bound = total(prices) + tails
-    for leak, away, limit, value in zip(leaks, given, limits, items(proof["weights"], blocks), strict=True):
+    rest, bound = difference(worth, [prices] * len(worth)), total(prices) + tails
+    for leak, away, limit, value in zip(
+        leaks, given, limits, items(proof["weights"], len(joints)), strict=True
+    ):
         require(column_maxima(product(leak, mechanism)) <= away, "the mechanism gives away more")
-        weights = matrix(value, m, len(leak))
+        weights = matrix(value, len(gain), len(leak))
+        not_negative(itertools.chain(*weights), "the list of weights")
         shares = {total(row) for row in weights}
-        fits = len(shares) == 1 and all(weight >= 0 for row in weights for weight in row)
-        require(fits, "weights must be ≥ 0 with one sum for every guess")
+        require(len(shares) == 1, "weights must have one sum for every guess")
         rest = difference(rest, product(weights, leak))
         bound += shares.pop() * (limit + tails)
     space.require_never_positive(rest, proof["multipliers"])
     require(bound <= upper, "the certificate proves less than is claimed")
     within = all(away <= limit for away, limit in zip(given, limits, strict=True))
     require(not within or lower <= upper, "the lower bound exceeds the upper bound")
-    return (
-        f"no allowed mechanism on {n} inputs that gives away at most {', '.join(shown(v) for v in limits)} "
-        f"is worth more than {shown(upper)}; the one here gives away at most "
-        f"{', '.join(shown(v) for v in given)} and is worth at least {shown(lower, False)}"
+    most, here = (", ".join(map(shown, values)) for values in (limits, given))
+    best = (
+        f"no allowed mechanism on {n} inputs that gives away at most {most} is worth more than {shown(upper)}"
     )
+    return f"{best}; the one here gives away at most {here} and is worth at least {shown(lower, False)}"
 
 
 # ── Estimates ───────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def short(value: Fraction, bits: int = 256) -> Fraction:
-    """A number with few digits at or above."""
-    return Fraction(math.ceil(value * (1 << bits)), 1 << bits)
-
-
 def likelihood(proof: Content) -> str:
     """max c ≤ 1 + bound, where c is the slope of the log-likelihood towards each value: it is concave."""
-    p = vector(proof["distribution"])
-    distribution(p, "the estimate")
-    counts = vector(proof["counts"])
+    p, counts = prior_of(proof["distribution"], None, "the estimate"), vector(proof["counts"])
     rows = matrix(proof["rows"], len(p), len(counts))
     outputs = [whole(v, 1) for v in items(proof["outputs"])]
     reports, bound = exact(proof["reports"]), exact(proof["bound"])
     require(sum(outputs) == len(counts), "rows, counts and distribution do not fit together")
-    require(all(count >= 0 for count in counts), "a count is negative")
+    not_negative(counts, "the list of counts")
     require(reports == total(counts) and reports > 0, "the counts do not sum to the number of reports")
-    missed, start = ZERO, 0
-    for size in outputs:
-        for row in rows:
-            missed = max(missed, distribution(row[start : start + size], "a row of a channel", ROUNDING))
-        start += size
+    missed, ends = ZERO, itertools.accumulate(outputs)
+    for end, size in zip(ends, outputs, strict=True):
+        parts = (distribution(row[end - size : end], "a row of a channel", ROUNDING) for row in rows)
+        missed = max(missed, *parts)
     factors = [ZERO] * len(p)
     Work.spend(6 * len(p) * len(counts))
-    for j, count in enumerate(counts):
+    for count, column in zip(counts, columns_of(rows), strict=True):
         if count:
-            column = [row[j] for row in rows]
             chance = dot(p, column)
             require(chance > 0, "an output was reported that the estimate makes impossible")
             weight = count / (reports * chance)
-            factors = [short(factor + weight * entry) for factor, entry in zip(factors, column, strict=True)]
+            # Rounded up, so that numbers stay short.
+            raised = (f + weight * entry for f, entry in zip(factors, column, strict=True))
+            factors = [dyadic(math.ceil(factor * 2**256), -256) for factor in raised]
     require(max(factors) <= 1 + bound, "a factor c exceeds 1 + bound")
-    return (
-        f"no distribution of these {len(p)} values has a log-likelihood of the {float(reports):g} reports "
-        f"that is larger by more than {shown((bound + 4 * missed) * reports)} nats"
-    )
+    most = f"larger by more than {shown((bound + 4 * missed) * reports)} nats"
+    return f"no distribution of {len(p)} values has a log-likelihood of the {float(reports):g} reports {most}"
 
 
 def transport(proof: Content) -> str:
     """A plan from above, potentials from below."""
-    p = vector(proof["p"])
+    p = prior_of(proof["p"], None, "p")
     n = len(p)
-    q, f = vector(proof["q"], n), vector(proof["potentials"], n)
-    distances = matrix(proof["distances"], n, n)
-    distribution(p, "p")
-    distribution(q, "q")
+    q, f, distances = (
+        prior_of(proof["q"], n, "q"),
+        vector(proof["potentials"], n),
+        matrix(proof["distances"], n, n),
+    )
     for i, row in enumerate(distances):
         require(row[i] == 0, "a distance from a point to itself is not 0")
         for j in range(i):
             require(row[j] == distances[j][i] >= 0, "the distances are not symmetric")
             require(abs(f[i] - f[j]) <= row[j], "the potentials are steeper than the distance")
     left, wanted, cost = list(p), list(q), ZERO
-    for move in items(proof["moves"]):
-        i, j, mass = items(move, 3)
+    for i, j, mass in (items(move, 3) for move in items(proof["moves"])):
         i, j, mass = whole(i, 0, n - 1), whole(j, 0, n - 1), exact(mass)
         left[i] -= mass
         wanted[j] -= mass
@@ -2979,11 +2962,12 @@ def transport(proof: Content) -> str:
     lower, upper = exact(proof["lower"]), exact(proof["upper"])
     require(cost + total(left) * max(map(max, distances)) <= upper, "the plan costs more than is claimed")
     require(lower <= dot(f, p) - dot(f, q), "the potentials do not reach the lower bound")
-    return f"the Kantorovich distance is from {shown(lower, False)} to {shown(upper)}"
+    return f"the Kantorovich distance is {between(lower, upper)}"
 
 
 # ── Documents and vectors ───────────────────────────────────────────────────────────────────────────────────
 CODE_BITS, MOST_STEPS = 480, 20_000_000
+Bag = dict[int, int]
 
 
 def codes(proof: Content) -> str:
@@ -2992,7 +2976,7 @@ def codes(proof: Content) -> str:
     values = whole(proof["values"], 2)
     steps = bits**2 * releases * (2 * releases + 1)
     require(steps <= MOST_STEPS, "there are too many coordinates and releases")
-    distance, eps, xi = probability(proof["distance"]), level(exact(proof["eps"])), level(exact(proof["xi"]))
+    distance, eps, xi = probability(proof["distance"]), level(proof), level(proof, "xi")
     Work.spend(steps // 2)
     low, high = exp_ends(-eps, 640)
     # e^-ε/(1+(v-1)·e^-ε) grows with e^-ε, 1/(1+(v-1)·e^-ε) falls.
@@ -3018,11 +3002,9 @@ def codes(proof: Content) -> str:
     delta, guess = exact(proof["delta"]), exact(proof["guess"])
     require(excess(xi) <= delta, "the law of the loss does not prove so small a δ at ξ")
     require((1 + excess(ZERO)) / 2 <= guess, "the law of the loss does not prove so small a guess")
-    return (
-        f"codes of {bits} coordinates, released {releases} times with ε = {eps}, of users whose coordinates "
-        f"differ with probability {distance}: told apart by {shown(xi)} nats at most but for δ = "
-        f"{shown(delta)}, and guessed with probability {shown(guess)} at most"
-    )
+    about = f"codes of {bits} coordinates that differ with probability {distance}, released {releases} times"
+    apart = f"told apart by {shown(xi)} nats at most but for δ = {shown(delta)}"
+    return f"{about} with ε = {eps}: {apart}, and guessed with probability {shown(guess)} at most"
 
 
 def upwards(value: Fraction) -> int:
@@ -3050,7 +3032,7 @@ def distance_above(first: list[Fraction], second: list[Fraction]) -> Fraction:
 
 def documents(proof: Content) -> str:
     """Plans that carry one document to another (Fernandes, Thm 9.2)."""
-    eps, releases = level(exact(proof["eps"])), whole(proof["releases"], 1)
+    eps, releases = level(proof), whole(proof["releases"], 1)
     drawn = None if proof["drawn"] is None else whole(proof["drawn"], 1)
     vectors = [vector(row) for row in items(proof["vectors"])]
     bags = []
@@ -3068,16 +3050,11 @@ def documents(proof: Content) -> str:
     nats, guess = exact(proof["nats"]), exact(proof["guess"])
     require(releases * eps * max(costs) <= nats, "the ways are longer than the nats that are stated")
     require(1 / (1 + (len(bags) - 1) * exp_low(-nats)) <= guess, "so many nats do not prove the guess")
-    return (
-        f"what {releases} releases of any of the {len(bags)} documents favour it over another by is "
-        f"{shown(nats)} nats at most, and a guess among them is right with probability {shown(guess)} at "
-        "most"
-    )
+    favour = f"{releases} releases of any of {len(bags)} documents favour it by {shown(nats)} nats at most"
+    return f"{favour}, and a guess among them is right with probability {shown(guess)} at most"
 
 
-def _cost(
-    plan: list[Any], first: dict[int, int], second: dict[int, int], vectors: Matrix, drawn: int | None
-) -> Fraction:
+def _cost(plan: list[Any], first: Bag, second: Bag, vectors: Matrix, drawn: Size) -> Fraction:
     """All ways together, or of words that are drawn the longest, once for each."""
     sizes = sum(first.values()), sum(second.values())
     require(drawn is not None or sizes[0] == sizes[1], "two documents have different sizes")
@@ -3090,10 +3067,9 @@ def _cost(
         arriving[target] += units
         lengths.append((distance_above(vectors[source], vectors[target]), units))
     mine, theirs = (1, 1) if drawn is None else (sizes[1], sizes[0])
-    carried = all(leaving[word] == times * mine for word, times in first.items()) and all(
-        arriving[word] == times * theirs for word, times in second.items()
-    )
-    require(carried, "a plan does not carry one document to the other")
+    left = leaving == {word: times * mine for word, times in first.items()}
+    came = arriving == {word: times * theirs for word, times in second.items()}
+    require(left and came, "a plan does not carry one document to the other")
     if drawn is None:
         return total(length * units for length, units in lengths)
     return drawn * max(length for length, _ in lengths)
@@ -3145,10 +3121,16 @@ KINDS: dict[str, Callable[[Content], str]] = {
     "universal optimality by theorem": lambda proof: by_theorem(proof)[1],
     "universal optimality of blocks": universal_of_blocks,
     "worst leakage": worst_leakage,
+    "worst leakage in closed form": worst_in_closed_form,
+    "worst leakage of a map": worst_of_map,
     "worst leakage of a product": worst_of_product,
     "worst leakage, one way": worst_one_way,
     "worst of groups": worst_of_groups,
 }
+
+
+# Kinds that may have names of points, on which no claim rests.
+LABELLED = ("worst leakage", "approximate worst guess", "optimal design", "released mechanism")
 
 
 def numbers_in(value: Any) -> tuple[int, int]:
@@ -3156,10 +3138,8 @@ def numbers_in(value: Any) -> tuple[int, int]:
     count, longest, waiting = 0, 1, [value]
     while waiting:
         item = waiting.pop()
-        if isinstance(item, dict | list):
-            waiting.extend(item.values() if isinstance(item, dict) else item)
-        else:
-            count, longest = count + 1, max(longest, len(item) if isinstance(item, str) else 16)
+        waiting.extend(children(item))
+        count, longest = count + 1, max(longest, len(item) if isinstance(item, str) else 16)
     return count, longest
 
 
@@ -3211,6 +3191,8 @@ def check(content: Any) -> tuple[bool, str]:
     Work.done = 0
     proof = checked_format(content)
     try:
+        if proof["kind"] in LABELLED:
+            items(proof.get("labels", []))
         return True, KINDS[proof["kind"]](proof)
     except Refused as problem:
         return False, str(problem)

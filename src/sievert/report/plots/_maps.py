@@ -15,7 +15,7 @@ from sievert.numerics import instance
 from sievert.report.plots._style import LARGEST_HEATMAP, SHARE, laid_out, numbers
 from sievert.spaces import Region
 
-__all__ = ["place_densities"]
+__all__ = ["place_densities", "summed"]
 
 
 def place_densities(region: Region, densities: Mapping[str, Any]) -> go.Figure:
@@ -51,7 +51,7 @@ def place_densities(region: Region, densities: Mapping[str, Any]) -> go.Figure:
     titles = list(shares)
     figure = make_subplots(1, len(shares), subplot_titles=titles, horizontal_spacing=0.03)
     step = max(-(-size // LARGEST_HEATMAP) for size in region.shape)
-    drawn = [_summed(grid, step) for grid in shares.values()]
+    drawn = [summed(grid, step) for grid in shares.values()]
     top = max(float(grid.max()) for grid in drawn)
     width = region.cell * step
     for place, grid in enumerate(drawn, start=1):
@@ -91,7 +91,7 @@ def _shares(region: Region, name: object, given: Any) -> FloatArray:
     return np.asarray(found / found.sum()).reshape(region.shape)
 
 
-def _summed(grid: FloatArray, step: int) -> FloatArray:
+def summed(grid: FloatArray, step: int) -> FloatArray:
     """Blocks of cells added up."""
     padded = np.pad(grid, [(0, -size % step) for size in grid.shape])
     rows, columns = (size // step for size in padded.shape)
