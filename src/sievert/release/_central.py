@@ -27,7 +27,15 @@ from sievert.release._sidecar import note
 from sievert.sampling import Sampler, SeveralSampler
 from sievert.tables import Batch, Coded, Rows, person_key
 
-__all__ = ["NoisyTable", "PersonRows", "chosen_tables", "computed", "noisy_table", "true_answer"]
+__all__ = [
+    "NoisyTable",
+    "PersonRows",
+    "chosen_tables",
+    "computed",
+    "noisy_table",
+    "too_many_rows",
+    "true_answer",
+]
 Progress = Callable[[int], None]
 
 
@@ -345,8 +353,13 @@ class PersonRows:
             return
         _, counts = np.unique(np.concatenate(self._hashes), return_counts=True)
         if counts.max() > self.most:
-            raise DataError(
-                f"the column {self.columns[0]!r} has a person with {int(counts.max())} rows, but the promise "
-                f"is for at most {self.most}; nothing was released. Raise {self.key} (each row costs its "
-                "share of the budget), or leave rows out beforehand"
-            )
+            raise too_many_rows(self.columns[0], int(counts.max()), self.most, self.key)
+
+
+def too_many_rows(column: str, rows: int, most: int, key: str) -> DataError:
+    """What is said where somebody has more rows than the promise is for."""
+    return DataError(
+        f"the column {column!r} has a person with {rows} rows, but the promise is for at most {most}; "
+        f"nothing was released. Raise {key} (each row costs its share of the budget), or leave rows out "
+        "beforehand"
+    )

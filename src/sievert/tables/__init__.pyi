@@ -1,6 +1,7 @@
 from ._batches import Batch as Batch
 from ._batches import Rows as Rows
 from ._batches import Source as Source
+from ._batches import data_files as data_files
 from ._batches import open_rows as open_rows
 from ._batches import person_key as person_key
 from ._coded import Coded as Coded
@@ -11,6 +12,9 @@ from ._counting import count_reports as count_reports
 from ._counting import counts_text as counts_text
 from ._counting import expanded as expanded
 from ._counting import reports_by_person as reports_by_person
+from ._engines import Engine as Engine
+from ._engines import Workers as Workers
+from ._folders import is_several as is_several
 from ._reading import channel_bytes as channel_bytes
 from ._reading import existing as existing
 from ._reading import read_channel as read_channel
@@ -18,6 +22,9 @@ from ._reading import read_table as read_table
 from ._reading import write_channel as write_channel
 from ._texts import Text as Text
 from ._texts import TextSource as TextSource
+from ._units import Contents as Contents
+from ._units import Unit as Unit
+from ._units import units_in as units_in
 from ._vectors import UserVectors as UserVectors
 from ._vectors import VectorSource as VectorSource
 from ._writing import NO_LINKS as NO_LINKS
@@ -25,6 +32,7 @@ from ._writing import Outputs as Outputs
 from ._writing import TableWriter as TableWriter
 from ._writing import create as create
 from ._writing import fits as fits
+from ._writing import give_name as give_name
 from ._writing import is_inside as is_inside
 from ._writing import matching as matching
 from ._writing import require_plain as require_plain
