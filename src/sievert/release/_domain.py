@@ -25,7 +25,7 @@ from sievert.errors import DataError, FileError, OutputError
 from sievert.files import ReleaseModel, UseValue
 from sievert.numerics import as_fraction, brief
 from sievert.spaces import KnownLabels, as_float, label, shown
-from sievert.tables import Batch
+from sievert.tables import Batch, plain_cell
 
 __all__ = ["DROPPED", "Domain", "Fingerprints", "is_missing"]
 
@@ -76,8 +76,8 @@ class Domain:
         rules = self.rules
         return "drop" in (rules.missing, rules.unknown, rules.out_of_range, rules.off_grid)
 
-    def codes(self, batch: Batch) -> Codes:
-        """Index of each row's value, or DROPPED."""
+    def codes(self, batch: Batch, place: Callable[[int], str] | None = None) -> Codes:
+        """Index of each row's value, or DROPPED; `place` says which row it is, its number unless given."""
         cells: Sequence[Any] = batch.columns[self.columns[0]]
         if len(self.columns) > 1:
             cells = list(zip(*(batch.columns[name] for name in self.columns), strict=True))
@@ -93,8 +93,9 @@ class Domain:
             try:
                 self._cache[cell] = self._code(cell)
             except _Refused as problem:
-                row = batch.first + cells.index(cell)
-                raise DataError(f"row {row} {problem}") from None
+                found = cells.index(cell)
+                row = f"row {batch.first + found}" if place is None else place(found)
+                raise DataError(f"{row} {problem}") from None
         return np.fromiter(map(self._cache.__getitem__, cells), np.int64, len(cells))
 
     def _code(self, cell: Any) -> int:
@@ -191,9 +192,12 @@ class _Attribute:
 
     def value(self, cell: Any) -> tuple[Hashable] | None:
         """The value a cell stands for, in a tuple; None when its row is dropped."""
+        cell = plain_cell(cell)
         if is_missing(cell, self.missing_texts):
             return self._treated("missing", self.rules.missing, cell)
         found = self._known.find(cell)
+        if found is None and isinstance(cell, bool):
+            found = self._known.find(str(cell).lower())
         if found is not None:
             return (found,)
         if self._numbers is None:
@@ -286,6 +290,11 @@ class Fingerprints:
     def add(self, batch: Batch) -> None:
         """Keep the hash of the next batch."""
         self._digests.append(self._digest(batch))
+
+    def add_counted(self, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Keep the hash of rows that come in no order."""
+        content = "\n".join(sorted(map(repr, rows)))
+        self._digests.append(hashlib.sha256(content.encode(errors="surrogatepass")).digest())
 
     def require(self, number: int, batch: Batch) -> None:
         """Refuse a batch that is not the one that was checked."""
