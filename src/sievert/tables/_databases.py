@@ -8,6 +8,7 @@ a few codes sent along with a question, and what holds the table still while it 
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import tempfile
 from collections.abc import Callable, Sequence
@@ -423,6 +424,13 @@ class Spark(Database):
     schemes = ("spark", "pyspark")
     extra = "spark"
 
+    def __init__(self, connection: Any, ours: bool = False) -> None:
+        super().__init__(connection)
+        self._ours = ours
+        # Moments are written in the time zone of the session.
+        self._session = connection._session
+        self._session.conf.set("spark.sql.session.timeZone", "UTC")
+
     @classmethod
     def open(cls, url: str, folder: Path) -> Database:
         ibis = ibis_or_refuse(url, cls.extra)
@@ -432,19 +440,22 @@ class Spark(Database):
             raise FileError(f"{url}: needs pyspark; install sievert[{cls.extra}]") from None
         place = url.split("://", 1)[1]
         master = place if place.startswith("local") else f"spark://{place}"
+        # Spark would log the stack of every refusal; its first line goes into our message.
+        logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
         try:
-            # A session that runs already is taken as it is.
+            running = SparkSession.getActiveSession()
+            if running is not None:
+                return cls(ibis.pyspark.connect(running))
             builder = SparkSession.builder.appName("sievert").config("spark.ui.enabled", "false")
-            session = builder.master(master).getOrCreate() if place else builder.getOrCreate()
-            session.conf.set("spark.sql.session.timeZone", "UTC")
-            return cls(ibis.pyspark.connect(session))
+            builder = builder.config("spark.ui.showConsoleProgress", "false")
+            return cls(ibis.pyspark.connect(builder.master(master).getOrCreate()), ours=True)
         except Exception as problem:
             raise OutputError(
                 f"{url}: Spark does not answer ({first_line(problem)}); it needs a Java runtime"
             ) from None
 
     def ask(self, question: Any, codes: Sequence[tuple[Any, ...]] = ()) -> list[tuple[Any, ...]]:
-        session = self.connection._session
+        session = self._session
         if codes:
             names = [f"k{place} string" for place in range(len(codes[0]) - 1)] + ["code long"]
             session.createDataFrame(list(codes), ", ".join(names)).createOrReplaceTempView(CODES)
@@ -453,6 +464,10 @@ class Spark(Database):
         finally:
             if codes:
                 session.catalog.dropTempView(CODES)
+
+    def close(self) -> None:
+        if self._ours:
+            super().close()
 
     def bytewise(self, text: Any) -> Any:
         there = function("encode", ("string",) * 2, "binary")
