@@ -1,6 +1,6 @@
 """One table on real servers: whatever DuckDB, Postgres, Spark and the reader of CSV are given, they agree.
 
-Each server is started once, for one test: tests that share it would be spread over workers, each with a server.
+Each server is started once, for one test: tests that share it would be spread over workers, with a server each.
 """
 
 import csv
@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.release.test_warehouse import FILE, REJECT, ROWS, described, totals
 
 import sievert as sv
 from sievert.errors import FileError, OutputError
@@ -23,10 +22,11 @@ from sievert.release._domain import DROPPED, Domain
 from sievert.tables import Batch, open_rows
 from sievert.tables import _databases as databases
 from sievert.tables import _warehouse as warehouse
+from tests.release.test_warehouse import FILE, REJECT, ROWS, described, totals
 
 pytest.importorskip("ibis")
 
-# Each column: its type on DuckDB, Postgres and Spark, the policy's values, and texts as they stand in a CSV file.
+# Each column: its type on DuckDB, Postgres and Spark, values of the policy, and texts as a CSV file has them.
 HORRORS: dict[str, tuple[tuple[str, str, str], list[Any], list[str]]] = {
     "letters": (
         ("VARCHAR COLLATE NOCASE", "TEXT COLLATE nocase", "STRING COLLATE UTF8_LCASE"),
@@ -231,7 +231,7 @@ def test_postgres(
 
 
 def only_counts_were_asked(log: Path) -> None:
-    """In the server's own log: whatever was read of the table is counted, described, or written by this test."""
+    """In the log of the server: whatever was asked of the table is a count, or the types of its columns."""
     lines = log.read_text(encoding="utf-8").split("statement: ")
     asked = [line for line in lines if '"visits"' in line or "FROM visits" in line]
     assert len(asked) >= 10
@@ -275,7 +275,7 @@ def stopped(base: Any, folder: Path, url: str, monkeypatch: pytest.MonkeyPatch) 
         with pytest.raises(OutputError, match=r"stopped answering .*nothing was charged"):
             sv.release.run(file)
         assert not sv.release.account(folder / "budget.toml").releases
-        with pytest.raises(OutputError, match="is charged .* and not published"):
+        with pytest.raises(OutputError, match=r"is charged .* and not published"):
             sv.release.run(file)
     assert sv.release.run(file).resumed
 

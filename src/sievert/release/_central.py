@@ -25,7 +25,7 @@ from sievert.release._plan import NOT_PRIVATE, SEEDED, Plan
 from sievert.release._sample import Sampled, SampledThere
 from sievert.release._sidecar import note
 from sievert.sampling import Sampler, SeveralSampler
-from sievert.tables import Batch, Rows, Warehouse, person_key
+from sievert.tables import Batch, Coded, Rows, Warehouse, person_key
 
 __all__ = ["NoisyTable", "PersonRows", "chosen_tables", "computed", "noisy_table", "true_answer"]
 Progress = Callable[[int], None]
@@ -383,9 +383,11 @@ class PersonRows:
     def add(self, batch: Batch) -> None:
         """Count a batch."""
         for name in self.columns:
-            cells = map(person_key, batch.columns[name])
+            column = batch.columns[name]
+            cells = column.values.items if isinstance(column, Coded) else column
             # Python hashes texts with a secret key of the process; two people collide with chance 2^-64.
-            self._hashes.append(np.fromiter(map(hash, cells), np.int64, batch.size))
+            found = np.fromiter(map(hash, map(person_key, cells)), np.int64, len(cells))
+            self._hashes.append(column.mapped(found) if isinstance(column, Coded) else found)
 
     def check(self) -> None:
         """Refuse data in which somebody has too many rows."""

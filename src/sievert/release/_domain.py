@@ -25,7 +25,7 @@ from sievert.errors import DataError, FileError, OutputError
 from sievert.files import ReleaseModel, UseValue
 from sievert.numerics import as_fraction, brief
 from sievert.spaces import KnownLabels, as_float, label, shown
-from sievert.tables import Batch, plain_cell
+from sievert.tables import Batch, Coded, Values, combined, plain_cell
 
 __all__ = ["DROPPED", "Domain", "Fingerprints", "is_missing"]
 
@@ -78,25 +78,38 @@ class Domain:
 
     def codes(self, batch: Batch, place: Callable[[int], str] | None = None) -> Codes:
         """Index of each row's value, or DROPPED; `place` says which row it is, its number unless given."""
-        cells: Sequence[Any] = batch.columns[self.columns[0]]
-        if len(self.columns) > 1:
-            cells = list(zip(*(batch.columns[name] for name in self.columns), strict=True))
+        where = place or (lambda row: f"row {batch.first + row}")
+        columns = [batch.columns[name] for name in self.columns]
+        in_code = [column for column in columns if isinstance(column, Coded)]
+        if len(in_code) == len(columns):
+            together = in_code[0] if len(columns) == 1 else combined(in_code)
+            return together.mapped(self._codes_of(together.values.items, together.codes, where))
+        cells: Sequence[Any] = columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
         try:
             return np.fromiter(map(self._cache.__getitem__, cells), np.int64, len(cells))
         except (KeyError, TypeError):
             pass  # some cells are new
+        different = Values(dict.fromkeys(cells))
+        places = dict(zip(different.items, range(len(different)), strict=True))
+        rows = np.fromiter(map(places.__getitem__, cells), np.int64, len(cells))
+        return self._codes_of(different.items, rows, where)[rows]
+
+    def _codes_of(self, cells: Sequence[Any], rows: NDArray[Any], where: Callable[[int], str]) -> Codes:
+        """Index of each different cell; `rows` says which of them each row holds."""
         if len(self._cache) > LARGEST_CACHE:
             self._cache.clear()
-        # NaN differs from itself; every one of them is missing.
-        cells = [None if cell != cell else cell for cell in cells]
-        for cell in set(cells) - self._cache.keys():
+        found = np.empty(len(cells), np.int64)
+        for place, cell in enumerate(cells):
+            if cell != cell:  # NaN differs from itself; every one of them is missing
+                cell = None
             try:
-                self._cache[cell] = self._code(cell)
+                code = self._cache.get(cell)
+                if code is None:
+                    code = self._cache[cell] = self._code(cell)
             except _Refused as problem:
-                found = cells.index(cell)
-                row = f"row {batch.first + found}" if place is None else place(found)
-                raise DataError(f"{row} {problem}") from None
-        return np.fromiter(map(self._cache.__getitem__, cells), np.int64, len(cells))
+                raise DataError(f"{where(int(np.flatnonzero(rows == place)[0]))} {problem}") from None
+            found[place] = code
+        return found
 
     def _code(self, cell: Any) -> int:
         if len(self.columns) == 1:
@@ -311,5 +324,9 @@ class Fingerprints:
         return hashlib.sha256(salt.encode() + b"".join(self._digests)).hexdigest()
 
     def _digest(self, batch: Batch) -> bytes:
-        content = repr([batch.first, *(batch.columns[name] for name in self.columns)])
-        return hashlib.blake2b(content.encode(errors="surrogatepass"), digest_size=32).digest()
+        found = hashlib.sha256(str(batch.first).encode())
+        for name in self.columns:
+            column = batch.columns[name]
+            whole = column.digest() if isinstance(column, Coded) else Values(column).digest
+            found.update(whole)
+        return found.digest()

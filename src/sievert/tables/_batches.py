@@ -26,6 +26,7 @@ from sievert.errors import DataError, FileError
 from sievert.kinds import Noun, Positive, PrivatePath, kind
 from sievert.numerics import as_fraction, brief
 from sievert.spaces import as_float
+from sievert.tables._coded import arrow_or_none, coded
 from sievert.tables._reading import existing
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ __all__ = ["BATCH_ROWS", "Batch", "Rows", "Source", "open_rows", "person_key", "
 
 BATCH_ROWS = 65_536
 CHUNK_ROWS = 2048
+# Python's own limit for a field; a longer one is read by Python.
+BLOCK_BYTES = 1 << 17
 # Who reads a file, by its suffix.
 READERS: dict[str, Callable[[Path], Rows]] = {}
 
@@ -116,6 +119,10 @@ class _File(Rows):
         return digest.hexdigest()
 
 
+class _NotTaken(Exception):
+    """What Arrow does not read, or not from here on."""
+
+
 class _Csv(_File, suffixes=(".csv", ".txt")):
     delimiter = ","
 
@@ -137,6 +144,45 @@ class _Csv(_File, suffixes=(".csv", ".txt")):
             ) from None
 
     def _batches(self, columns: Sequence[str], size: int) -> Iterator[dict[str, Sequence[Any]]]:
+        """By Arrow where it is installed; from the first line on that it does not take, by Python."""
+        given = 0
+        try:
+            for found in self._by_arrow(columns, size):
+                given += len(found[columns[0]])
+                yield found
+        except _NotTaken:
+            yield from self._by_python(columns, size, given)
+
+    def _by_arrow(self, columns: Sequence[str], size: int) -> Iterator[dict[str, Sequence[Any]]]:
+        """Every cell is a text, as for Python's own reader, and only a blank line is no row."""
+        arrow = arrow_or_none()
+        if arrow is None:
+            raise _NotTaken
+        from pyarrow import csv as arrow_csv
+
+        header = self.header
+        names = [str(place) for place in range(len(header))]
+        chosen = [names[header.index(name)] for name in columns]
+        try:
+            with arrow_csv.open_csv(
+                self.path,
+                arrow_csv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES, column_names=names),
+                arrow_csv.ParseOptions(
+                    delimiter=self.delimiter, newlines_in_values=True, ignore_empty_lines=len(header) > 1
+                ),
+                arrow_csv.ConvertOptions(
+                    column_types=dict.fromkeys(chosen, arrow.string()),
+                    strings_can_be_null=False,
+                    include_columns=chosen,
+                ),
+            ) as stream:
+                # The line of names is read as a row: its fields may hold ends of lines.
+                for part in _of_size(arrow, stream, size, skip=1):
+                    yield {name: coded(part.column(i)) for i, name in enumerate(columns)}
+        except arrow.ArrowException:
+            raise _NotTaken from None
+
+    def _by_python(self, columns: Sequence[str], size: int, skip: int) -> Iterator[dict[str, Sequence[Any]]]:
         with self._reader() as lines:
             header = [name.strip() for name in next(lines)]
             places = [header.index(name) for name in columns]
@@ -147,6 +193,7 @@ class _Csv(_File, suffixes=(".csv", ".txt")):
                 if set(map(len, rows)) != {len(header)}:
                     rows = self._checked(rows, len(header), read + 1)
                 read += len(rows)
+                rows, skip = rows[skip:], max(0, skip - len(rows))
                 for column, place in zip(found, places, strict=True):
                     column.extend(map(itemgetter(place), rows))
                 if len(found[0]) >= size:
@@ -165,6 +212,24 @@ class _Csv(_File, suffixes=(".csv", ".txt")):
                     "fields that contain the separator"
                 )
         return kept
+
+
+def _of_size(arrow: Any, blocks: Iterable[Any], size: int, skip: int) -> Iterator[Any]:
+    """Blocks of Arrow as others of so many rows each, the first rows left out."""
+    held: list[Any] = []
+    rows = 0
+    for block in blocks:
+        held.append(block)
+        rows += block.num_rows
+        if rows - skip < size:
+            continue
+        whole, start = arrow.Table.from_batches(held), skip
+        while rows - start >= size:
+            yield whole.slice(start, size).combine_chunks()
+            start += size
+        held, rows, skip = whole.slice(start).to_batches(), rows - start, 0
+    if rows > skip:
+        yield arrow.Table.from_batches(held).slice(skip).combine_chunks()
 
 
 class _TabSeparated(_Csv, suffixes=(".tsv",)):
@@ -187,7 +252,7 @@ class _Parquet(_File, suffixes=(".parquet",)):
         with self._open() as stream:
             for batch in stream.iter_batches(batch_size=size, columns=list(columns)):
                 if batch.num_rows:
-                    yield {name: batch.column(name).to_pylist() for name in columns}
+                    yield {name: coded(batch.column(name)) for name in columns}
 
 
 class _Arrow(_File, suffixes=(".arrow", ".feather", ".ipc")):
@@ -214,7 +279,7 @@ class _Arrow(_File, suffixes=(".arrow", ".feather", ".ipc")):
         for batch in whole:
             for start in range(0, batch.num_rows, size):
                 part = batch.slice(start, size)
-                yield {name: part.column(name).to_pylist() for name in columns}
+                yield {name: coded(part.column(name)) for name in columns}
 
 
 class _Frame(Rows):
