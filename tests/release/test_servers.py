@@ -1,6 +1,6 @@
 """One table on real servers: whatever DuckDB, Postgres, Spark and the reader of CSV are given, they agree.
 
-Each server is started once, for one test: tests that share it would be spread over workers, with a server each.
+Each server is started once, for one test: tests that share it would be spread over workers, a server each.
 """
 
 import csv
@@ -69,8 +69,9 @@ UTC = {"2024-02-29 14:30:00+02:00": "2024-02-29 12:30:00", "2024-03-31 00:30:00+
 LENGTH = max(len(texts) for _, _, texts in HORRORS.values())
 
 
-def literal(text: Any) -> str:
-    return "NULL" if text is None else "'" + str(text).replace("'", "''") + "'"
+def literal(text: str, place: int) -> str:
+    """A text in SQL; for Spark two quotes are the end of one text and the beginning of the next."""
+    return "'" + text.replace("'", "\\'" if place == 2 else "''") + "'"
 
 
 def horrors(place: int) -> str:
@@ -79,9 +80,11 @@ def horrors(place: int) -> str:
     for number in range(LENGTH):
         cells = []
         for name, (types, _, texts) in HORRORS.items():
-            text: str | None = texts[number % len(texts)]
+            text = texts[number % len(texts)]
             empty = text == "" and (name != "letters" or number < len(texts))
-            cells.append(f"CAST({'NULL' if empty else literal(text)} AS {types[place].split(' COLLATE')[0]})")
+            cells.append(
+                f"CAST({'NULL' if empty else literal(text, place)} AS {types[place].split(' COLLATE')[0]})"
+            )
         lines.append(
             f"SELECT {', '.join(f'{cell} AS {name}' for cell, name in zip(cells, HORRORS, strict=True))}"
         )
@@ -293,6 +296,10 @@ def test_spark(read: dict[str, Counter[int]], tmp_path: Path, monkeypatch: pytes
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.shuffle.partitions": "1",
         "spark.sql.adaptive.enabled": "false",
+        # A few rows are not worth a compiler.
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.sql.warehouse.dir": str(tmp_path / "spark"),
         "spark.sql.session.timeZone": "America/New_York",
     }
@@ -305,7 +312,10 @@ def test_spark(read: dict[str, Counter[int]], tmp_path: Path, monkeypatch: pytes
             for name, (types, _, _) in HORRORS.items()
         )
         session.sql(f"CREATE TEMPORARY VIEW horrors AS SELECT {with_collation} FROM ({horrors(2)})")
-        rows = ", ".join(f"({literal(r)}, {'NULL' if a is None else a}, {literal(p)})" for r, a, p in ROWS)
+        rows = ", ".join(
+            f"({literal(region, 2)}, {'NULL' if amount is None else amount}, {literal(person, 2)})"
+            for region, amount, person in ROWS
+        )
         session.sql(f"CREATE TEMPORARY VIEW visits AS SELECT * FROM VALUES {rows} AS v(region, amount, id)")
         database = databases.Spark.open("spark://local[2]", tmp_path)
         assert there(database, "horrors") == read

@@ -291,26 +291,23 @@ class ParquetOrCsv(DuckDb):
 
     def parquet(self) -> Any:
         """The files as one table, columns matched by name."""
-        return self._read(lambda names: self.connection.read_parquet(names, union_by_name=True))
+        return self._named("read_parquet", "union_by_name = true")
 
     def csv(self, header: Sequence[str], delimiter: str) -> Any:
         """The files as one table of texts, read strictly; all have this header."""
-        return self._read(
-            lambda names: self.connection.read_csv(
-                names,
-                columns=dict.fromkeys(header, "VARCHAR"),
-                auto_detect=False,
-                header=True,
-                delim=delimiter,
-                quote='"',
-                escape='"',
-                strict_mode=True,
-            )
+        columns = ", ".join(f"{quoted(name)}: 'VARCHAR'" for name in header)
+        return self._named(
+            "read_csv",
+            f"columns = {{{columns}}}, auto_detect = false, header = true, delim = {quoted(delimiter)}, "
+            "quote = '\"', escape = '\"', strict_mode = true",
         )
 
-    def _read(self, read: Callable[[list[str]], Any]) -> Any:
+    def _named(self, reader: str, told: str) -> Any:
+        files = ", ".join(quoted(str(path)) for path in self._files)
+        sql = f"CREATE TEMPORARY VIEW {GIVEN} AS SELECT * FROM {reader}([{files}], {told})"
         try:
-            return read([str(path) for path in self._files])
+            self.connection.con.execute(sql)
+            return self._table(GIVEN, ())
         except Exception as problem:
             raise FileError(f"{self._files[0].parent}: cannot be read ({first_line(problem)})") from None
 
