@@ -165,9 +165,9 @@ def test_both_accept() -> None:
 def test_both_refuse_every_forgery() -> None:
     for name, path, value, _ in FORGED:
         content = changed(BASES[name](), path, value)
-        assert disagreement(content) is None
-        if "overflow" not in str(first_opinion(content)):
-            assert not second_opinion(content).holds, (name, path)
+        first, second = first_opinion(content), second_opinion(content)
+        assert not first.holds, (name, path)
+        assert not second.holds or "overflow" in str(first), (name, path)
 
 
 def test_both_refuse_what_is_just_beyond_a_rule() -> None:
@@ -210,10 +210,12 @@ def test_they_prove_the_same_numbers() -> None:
 
 
 def test_every_statement_is_what_was_recorded() -> None:
-    """To the letter, with its numbers; `SIEVERT_GOLDEN=write` records anew."""
-    told: dict[str, Any] = {
-        name: [said(judge(content)) for judge in JUDGES] for name, content in proofs_of_the_tests().items()
-    }
+    """To the letter, with its numbers; `SIEVERT_GOLDEN=write` records anew. Both judge alike."""
+    told: dict[str, Any] = {}
+    for name, content in proofs_of_the_tests().items():
+        told[name] = [said(judge(content)) for judge in JUDGES]
+        if len({words.startswith("NOT") for words in told[name]}) > 1:
+            assert disagreement(content) is None, name
     told["verify.py"] = {name: run() for name, run in probes(CHECKER).items()}
     if os.environ.get("SIEVERT_GOLDEN") == "write":
         RECORDED.write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
