@@ -11,3 +11,4 @@ from . import release as release
 from ._page import Page as Page
 from ._page import Picture as Picture
 from ._page import page_html as page_html
+from ._page import page_with_proof as page_with_proof
