@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import importlib.util
+import itertools
 import json
 import re
 from collections.abc import Callable
@@ -74,7 +75,8 @@ def _borderline(content: Any) -> bool:
 
 def said(found: Verification) -> str:
     """The words of a verdict, but for what Python itself says of damaged data."""
-    return re.sub(r"\b(\w+(?:Error|Exception))\b.*", r"\1", str(found), flags=re.DOTALL)
+    words = re.sub(r"\b(\w+(?:Error|Exception))\b.*", r"\1", str(found), flags=re.DOTALL)
+    return words.split(" setting an array element")[0]
 
 
 def rewritten(content: Any) -> str:
@@ -95,6 +97,29 @@ def probes(checker: ModuleType) -> dict[str, Callable[[], str]]:
         for read in ("exact", "whole", "double", "position", "flag", "items", "table"):
             name = f"{read} {str(value)[:20]} {type(value).__name__}"
             found[name] = partial(_outcome, getattr(checker, read), value)
+    for first, second in itertools.product(NUMBERS, repeat=2):
+        found[f"spans of {first} and {second}"] = partial(_spans, checker, Fraction(first), Fraction(second))
+    for x in ("-16", "-2", "0", "1/2", "3", "15", "31/2"):
+        for name in ("below", "density"):
+            found[f"{name} {x}"] = partial(_digits, getattr(checker, name), x)
+    for name, up in itertools.product(("exp_low", "exp_high"), (False, True)):
+        found[f"{name} {up}"] = partial(_powers, checker, name, up)
+    for x in ("2", "0", "1/3"):
+        found[f"root of {x}"] = partial(_digits, checker.root_ends, x)
+    for trials, hits, share in (
+        (10, 7, "1/4"),
+        (7, 3, "1/2"),
+        (8, 4, "1/2"),
+        (5, 5, "1/3"),
+        (900, 500, "1/2"),
+    ):
+        found[f"{hits} of {trials} at {share}"] = partial(_tail, checker, trials, hits, Fraction(share))
+    for first, second in itertools.product(
+        ("truncated geometric", "randomised response", "exponential"), repeat=2
+    ):
+        for size, a in itertools.product((2, 3, 5), ("1/3", "3/4")):
+            name = f"{first}({a}) and {second} on {size}"
+            found[name] = partial(_families, checker, first, second, Fraction(a), size)
     for text in TEXTS:
         found[f"text {text[:12]} {len(text)}"] = partial(_outcome, checker.parse, text)
     return found
@@ -118,7 +143,9 @@ VALUES = (
     "1/3",
     "-.5e-3000",
 )
+NUMBERS = ("0", "1/3", "2/3", "1e-150", "1e-450", "7e250")
 TEXTS = (
+    "[" * 51 + "]" * 51,
     "[" * 49 + "]" * 49,
     "[" * 50 + "]" * 50,
     "[1e308]",
@@ -130,8 +157,37 @@ TEXTS = (
 )
 
 
-def _digits(ends: Any, x: str, bits: int) -> str:
-    return str([hex(value.numerator) for value in ends(Fraction(x), bits)])
+def _digits(ends: Any, x: str, *bits: int) -> str:
+    return str([hex(value.numerator) for value in ends(Fraction(x), *bits)])
+
+
+def _powers(checker: ModuleType, name: str, up: bool) -> str:
+    """One end of e^x, and of e^x for a length that is known to a relative 2^-48."""
+    metric = checker.Space(2, [(0, 1)], [1.0], True)
+    ends = [getattr(checker, name)(Fraction(x)) for x in ("1/3", "-1/3", "-200000")]
+    ends += [metric.factor(Fraction(rate), 1, up) for rate in ("1/2", "-1/2")]
+    return str([hex(value.numerator) for value in ends])
+
+
+def _tail(checker: ModuleType, trials: int, hits: int, share: Fraction) -> str:
+    return f"{float(checker.tail_above(trials, hits, share)):.15g}"
+
+
+def _families(checker: ModuleType, first: str, second: str, a: Fraction, size: int) -> str:
+    """Which parameters of the second refine the first, in steps of 1/40."""
+    try:
+        return "".join(
+            str(int(checker._refined(first, second, a, Fraction(k, 40), size))) for k in range(1, 40)
+        )
+    except checker.Refused as problem:
+        return str(problem)
+
+
+def _spans(checker: ModuleType, first: Fraction, second: Fraction) -> str:
+    """What becomes of two numbers between rationals, to the last bit."""
+    a, b = (checker.Span.of((x, x)) if x else checker.NOTHING for x in (first, second))
+    made = (a + b, a * b, a.joined(b), a.times(3, 7), a.power(5))
+    return f"{[(hex(s.low)[:99], hex(s.high)[:99], s.scale) for s in made]} {a.at_least(b)} {b.at_least(a)}"
 
 
 def _outcome(read: Any, value: Any) -> str:

@@ -32,8 +32,8 @@ SMALLEST_SAMPLE = 20
 # Below this share of repeated outputs counting them says nothing about the next sample.
 LEAST_REPEATED = 0.5
 UNCERTIFIED = (
-    "the interval holds by Clopper and Pearson below and by McDiarmid above, and is computed in doubles; which "
-    "guesser was learned from which half of the runs is not written down, so that nobody could check it"
+    "the interval holds by Clopper and Pearson below and by McDiarmid above, and is computed in doubles; "
+    "which guesser was learned from which half of the runs is not written down, so that nobody could check it"
 )
 
 
