@@ -466,3 +466,16 @@ def test_copies_are_not_changed() -> None:
     kept = copy.deepcopy(content)
     CHECKER.check(content)
     assert content == kept
+
+
+def test_a_pipe_is_no_proof_and_escapes_stay_out_of_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pipe = tmp_path / "pipe.json"
+    os.mkfifo(pipe)
+    with pytest.raises(CHECKER.NoProof, match="not a regular file"):
+        CHECKER.read(str(pipe))
+    told = tmp_path / "told.json"
+    told.write_text(json.dumps({**BASES["guess"](), "about": "\x1b[2Jgone"}), encoding="utf-8")
+    assert CHECKER.main([str(told)]) == 0
+    assert "\x1b" not in capsys.readouterr().out

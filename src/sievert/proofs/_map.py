@@ -277,7 +277,7 @@ class MapLeakageProof(Proof):
         lower, upper = self.bounds()
         each = "" if self.copies == 1 else f" to the power of {self.copies} (records)"
         where = (
-            f"on a map of {self.rows} by {self.columns} cells, {self.step} wide, with ε = "
+            f"on a map of {self.rows} by {self.columns} cells, {eps_in_words(self.step)} wide, with ε = "
             f"{eps_in_words(self.eps)} for a unit of distance,"
         )
         ends = shown_value(upper, down=False), shown_value(lower, down=True)
