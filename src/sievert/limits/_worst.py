@@ -333,7 +333,9 @@ def _on_grid(grid: Grid, eps: Fraction, records: int) -> WorstLeakage:
     proof = grid.proof(eps, found.packing, records)
     if proof is not None:
         low, high = log2_bounds(*proof.bounds())
-        found = replace(found, reached=low * LN2, packing=high * LN2)
+        # Of an ε next to 0 the factor says less than the radius, whose bound loses no digits.
+        packing = min(high * LN2, found.radius)
+        found = replace(found, reached=min(low * LN2, packing), packing=packing)
     return _of_forms(
         found,
         "a map: the least bound by sums over its cells; planar geometric noise from below",

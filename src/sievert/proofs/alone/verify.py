@@ -22,6 +22,7 @@ import heapq
 import itertools
 import json
 import math
+import os
 import re
 import sys
 import time
@@ -1373,7 +1374,7 @@ def long_number(rows: list[list[int]]) -> int:
 def _planar_noise(t: Fraction, sizes: list[int], terms: Any) -> Fraction:
     """(n + 2(rows + columns)·h + 4Q)/(1 + 4h + 4Q), h = Σ_{k≥1} e^(-t·k), Q ≥ Σ_{a,b≥1} e^(-t·|(a,b)|)."""
     m = None if terms is None else whole(terms, 1, 400)
-    if t == 0:
+    if exp_ends(-t)[1] >= 1:  # t is 0, or too small to tell
         return ONE
     low, high = (q / (1 - q) for q in exp_ends(-t))
     if m is None:
@@ -3088,6 +3089,8 @@ def check(content: Any) -> tuple[bool, str]:
 
 def read(path: str) -> Any:
     """The content of a file, within the limits of the format."""
+    if os.path.exists(path) and not os.path.isfile(path):
+        no_proof("it is not a regular file")
     try:
         with open(path, "rb") as stream:
             content = stream.read(LARGEST_FILE + 1)
@@ -3152,7 +3155,7 @@ def main(arguments: Sequence[str] | None = None, bounded: bool = False) -> int:
             continue
         print(f"{('verified', 'NOT verified', 'no proof', 'not checked')[code]} in {taken:.2f} s: {words}")
         if code == 0 and about:
-            print(f"about the question with digest {about}")
+            print(f"about the question with digest {about if about.isprintable() else ascii(about)}")
     return worst
 
 
