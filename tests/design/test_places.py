@@ -109,9 +109,7 @@ def test_planar_noise_beside_the_best_mechanism() -> None:
     belief = np.random.default_rng(3).dirichlet(np.ones(cells))
     loss = sv.losses.distance(metric)
     best = sv.optimal_mechanism(metric, 0.004, belief, loss, gap=1e-3)
-    found = planar_beside(
-        best.mechanism, best.loss, PlanarNoise(region, Fraction(1, 250)), belief, loss
-    )
+    found = planar_beside(best.mechanism, best.loss, PlanarNoise(region, Fraction(1, 250)), belief, loss)
     assert found.planar_loss >= best.loss * (1 - 1e-3)
     equal = PlanarNoise(region, Fraction(found.equal_eps)).finite()
     assert sv.posterior_vulnerability(equal, belief).value == pytest.approx(found.guess, rel=1e-6)
