@@ -30,7 +30,7 @@ from sievert.kinds import (
 from sievert.measures import Gain, Loss
 from sievert.mechanisms import Family
 from sievert.policies import AskedQuery, PolicyModel
-from sievert.tables import Source
+from sievert.tables import Engine, Source
 
 __all__ = [
     "DIALECT",
@@ -207,6 +207,11 @@ class ReleaseModel(Section):
     )
     timing: Literal["fixed", "fast"] = Field(
         "fixed", description="the same work whatever the noise, or as little as it takes"
+    )
+    engine: Engine | None = Field(
+        None,
+        description="who draws the files of a folder or pattern; this process unless given "
+        "([several machines](cluster.md))",
     )
     test_seed: Count | None = Field(
         None,

@@ -15,12 +15,11 @@ from functools import singledispatch
 import numpy as np
 
 from sievert.arrays import FloatArray
-from sievert.channels import Channel, NoiseChannel, PlanarNoise, TableNoise
+from sievert.channels import Channel, PlanarNoise, TableNoise
 from sievert.errors import SievertError, TooLargeError
 from sievert.files import Scenario
-from sievert.measures import record_leakage
-from sievert.observations import RepeatedGuess, record_view
-from sievert.questions._seen import Seen, belief_of
+from sievert.observations import RepeatedGuess
+from sievert.questions._seen import Seen, belief_of, seen
 from sievert.results import Result
 
 __all__ = ["GuessCurve", "MapOfNoise", "NoiseOfCell", "guess_by_eps", "guess_by_releases", "noise_picture"]
@@ -88,19 +87,18 @@ def guess_by_eps(view: Seen) -> GuessCurve | None:
     scenario, here = view.scenario, view.epsilon.nats
     if not 0 < here < math.inf or scenario.mechanism.with_eps(here) is None:
         return None
-    belief = belief_of(view.scenario)
     claimed = scenario.claimed_eps
     at = here if claimed is None else claimed
-    rows = sorted(_at_levels(scenario, belief, at))
+    rows = sorted(_at_levels(scenario, at))
     if len(rows) < 2:
         return None
     limit = scenario.accept.guess if scenario.accept is not None and scenario.observations == 1 else None
     eps, guesses, exact = zip(*rows, strict=True)
-    before = float(belief.max())
+    before = view.record.before
     return GuessCurve((0.0, *eps), (before, *guesses), (True, *exact), before, at, limit)
 
 
-def _at_levels(scenario: Scenario, belief: FloatArray, here: float) -> Iterator[tuple[float, float, bool]]:
+def _at_levels(scenario: Scenario, here: float) -> Iterator[tuple[float, float, bool]]:
     """The file's own ε and the ends of the curve first, then what lies between them, evenly."""
     start = time.perf_counter()
     levels = (3 * here * (np.arange(1, EPS_POINTS + 1) / EPS_POINTS) ** 2).tolist()
@@ -109,20 +107,8 @@ def _at_levels(scenario: Scenario, belief: FloatArray, here: float) -> Iterator[
         if time.perf_counter() - start > CURVE_SECONDS:
             return
         with suppress(SievertError):
-            yield eps, *_guess_through(scenario.with_eps(eps), scenario, belief)
-
-
-@singledispatch
-def _guess_through(channel: Channel, scenario: Scenario, belief: FloatArray) -> tuple[float, bool]:
-    """The best guess about one record after one release, and whether it is exact."""
-    found = record_leakage(channel, scenario.answers, prior=scenario.record_prior)
-    return found.after, not found.is_bound
-
-
-@_guess_through.register
-def _through_noise(noise: NoiseChannel, scenario: Scenario, belief: FloatArray) -> tuple[float, bool]:
-    found = record_view(noise, belief).guess(1)
-    return found.guess, found.exact
+            record = seen(scenario.at_eps(eps)).record
+            yield eps, record.after, not record.is_bound
 
 
 @dataclass(frozen=True)

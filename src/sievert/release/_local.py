@@ -16,6 +16,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from sievert.release._domain import DROPPED, Fingerprints
 from sievert.release._places import Places
 from sievert.release._plan import NOT_PRIVATE, SEEDED, Plan
 from sievert.sampling import BitSource, Sampler
-from sievert.tables import Batch, Rows, TableWriter, person_key, require_plain, table_writer
+from sievert.tables import Batch, Coded, Rows, TableWriter, Values, person_key, require_plain, table_writer
 
 __all__ = [
     "SealedBits",
@@ -40,11 +41,13 @@ __all__ = [
     "check_rows",
     "has_places",
     "new_key",
+    "reading",
     "stream",
 ]
 Progress = Callable[[int], None]
 # Batches between two notes of what is on disk.
 NOTED = 16
+MARK = Values([SEEDED])
 OUTPUT = 1  # position of the table among a reservation's files
 
 
@@ -58,6 +61,8 @@ class State:
     rows: int = 0
     size: int = 0
     remembered: int = 0
+    # What every unit holds, where the data are several files; fixed before the first draw.
+    units: list[dict[str, Any]] | None = None
 
     def to_bytes(self) -> bytes:
         """The state as it is kept on disk."""
@@ -94,7 +99,7 @@ class _Rows:
             self.domain = plan.domain()
             outputs: Any = plan.channel.outputs
             parts = zip(*outputs, strict=True) if len(plan.columns) > 1 else [outputs]
-            self.texts = [np.array(list(part), dtype=object) for part in parts]
+            self.written = [Values(part) for part in parts]
 
     def true(self, batch: Batch) -> tuple[IntArray, NDArray[np.bool_]]:
         """What each kept row holds, and which rows are kept."""
@@ -112,7 +117,7 @@ class _Rows:
         else:
             owners = [batch.columns[self.people[0]][i] for i in np.flatnonzero(kept).tolist()]
             noisy = self.coordinates(_stable_cells(self.plan, stable, owners, true, sampler))
-        marks = [[SEEDED] * len(true)] if self.plan.seeded else []
+        marks = [Coded(np.zeros(len(true), np.int64), MARK)] if self.plan.seeded else []
         return [*self.kept_columns(batch, kept), *noisy, *marks]
 
     def noisy(self, true: IntArray, sampler: Sampler) -> list[Any]:
@@ -120,7 +125,7 @@ class _Rows:
         if self.plan.places is not None:
             return self.coordinates(self.plan.places.draw(sampler, true))
         drawn = sampler.draw_positions(true) if len(true) else true
-        return [texts[drawn].tolist() for texts in self.texts]
+        return [Coded(drawn, values) for values in self.written]
 
     def coordinates(self, cells: IntArray) -> list[Any]:
         """Latitude and longitude of cells, to a hundredth of a second of arc or better."""
@@ -130,10 +135,18 @@ class _Rows:
 
     def kept_columns(self, batch: Batch, kept: NDArray[np.bool_]) -> list[Any]:
         """Public columns of the kept rows."""
-        if kept.all():
-            return [batch.columns[name] for name in self.plan.rules.keep]
-        places = np.flatnonzero(kept).tolist()
-        return [[batch.columns[name][i] for i in places] for name in self.plan.rules.keep]
+        found = [batch.columns[name] for name in self.plan.rules.keep]
+        return found if kept.all() else [_taken(column, kept) for column in found]
+
+
+def _taken(column: Sequence[Any], kept: NDArray[np.bool_]) -> Sequence[Any]:
+    """Cells of the kept rows."""
+    return column.take(kept) if isinstance(column, Coded) else list(compress(column, kept.tolist()))
+
+
+def reading(plan: Plan) -> _Rows:
+    """How the rows of a plan are read, perturbed and written."""
+    return _Rows(plan)
 
 
 def check_rows(plan: Plan, rows: Rows, progress: Progress | None = None) -> tuple[int, Fingerprints]:

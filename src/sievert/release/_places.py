@@ -28,7 +28,7 @@ from sievert.release._domain import is_missing
 from sievert.release._errors import Errors, errors, reach_of
 from sievert.sampling import Sampler
 from sievert.spaces import Region, as_float
-from sievert.tables import Batch, read_table
+from sievert.tables import Batch, Coded, read_table
 
 __all__ = ["OnMap", "Places", "population"]
 LARGEST_REMAP = 2000
@@ -174,10 +174,11 @@ class Places:
     def _numbers(self, batch: Batch, name: str) -> FloatArray:
         """Numbers of a column, NaN where the row is dropped."""
         cells = batch.columns[name]
+        different = cells.values.items if isinstance(cells, Coded) else cells
         try:
-            found = np.array(cells, dtype=np.float64)
-            if np.isfinite(found).all() and not any(isinstance(cell, str) and "_" in cell for cell in cells):
-                return found
+            found = np.array(different, dtype=np.float64)
+            if np.isfinite(found).all() and not any(isinstance(c, str) and "_" in c for c in different):
+                return cells.mapped(found) if isinstance(cells, Coded) else found
         except (TypeError, ValueError):
             pass  # some cells are not numbers; said properly below
         return np.array([self._number(cell, batch.first + i, name) for i, cell in enumerate(cells)])

@@ -8,10 +8,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sievert.files import Described, Scenario, contents
-from sievert.questions import Seen, seen
+
+if TYPE_CHECKING:
+    from sievert.questions import Seen
 
 __all__ = ["Case", "state_of"]
 
@@ -25,13 +27,11 @@ class Case:
     Attributes
     ----------
     scenario : what the text describes
-    text : the text
     state : the digest of the validated document, which every answer carries
     reads : how the text of another file, B of a comparison, becomes a case
     """
 
     scenario: Described
-    text: str
     state: str
     reads: Callable[[str], Case] = field(repr=False)
     _kept: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -50,6 +50,8 @@ class Case:
     @cached_property
     def view(self) -> Seen:
         """How its mechanism is seen."""
+        from sievert.questions import seen
+
         return seen(self.of_records)
 
     def once(self, name: str, find: Callable[[], Found]) -> Found:

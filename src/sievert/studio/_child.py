@@ -15,7 +15,10 @@ import time
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sievert.studio._desk import Desk
 
 __all__ = ["work"]
 
@@ -31,15 +34,27 @@ def work(pipe: Connection, folder: Path, name: str) -> None:
     from sievert.studio._desk import Desk
 
     desk = Desk(folder, name)
-    desk.warm()
-    while True:
-        question, given = asked.get()
+    for question, given in _questions(desk, asked):
         try:
+            pipe.send(("begun", None, None))
             for item, answer in _answers(desk, question, given, pipe):
                 pipe.send(("part", item, json.dumps(answer, allow_nan=False)))
             pipe.send(("done", None, None))
         except BrokenPipeError:
             return
+
+
+def _questions(
+    desk: Desk, asked: queue.SimpleQueue[tuple[str, dict[str, Any]]]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """One question after the other; while there is none yet, what the first answer needs is loaded."""
+    stages = desk.warming()
+    while True:
+        try:
+            yield asked.get(block=False)
+        except queue.Empty:
+            if next(stages, None) is None:
+                yield asked.get()
 
 
 def _listen(pipe: Connection, asked: queue.SimpleQueue[tuple[str, dict[str, Any]]]) -> None:
@@ -51,7 +66,7 @@ def _listen(pipe: Connection, asked: queue.SimpleQueue[tuple[str, dict[str, Any]
 
 
 def _answers(
-    desk: Any, question: str, given: dict[str, Any], pipe: Connection
+    desk: Desk, question: str, given: dict[str, Any], pipe: Connection
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """The parts of an answer; what nobody expected is told by its class alone, for it may quote anything."""
     from sievert.errors import SievertError

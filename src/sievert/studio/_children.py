@@ -10,7 +10,7 @@ import asyncio
 import itertools
 import multiprocessing
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -21,6 +21,8 @@ __all__ = ["Children", "Run"]
 
 # Children at most; the oldest work gives way to new.
 MOST = 3
+
+GONE = "the process that worked on it ended; it may have run out of memory"
 
 State = Literal["waiting", "running", "done", "failed", "cancelled"]
 
@@ -52,14 +54,23 @@ class Run:
 
     async def finished(self, seconds: float | None = None) -> bool:
         """Wait until it is over, or so long; whether it is."""
+        await self._until(lambda: self.over, seconds)
+        return self.over
+
+    async def has(self, part: str, seconds: float) -> bool:
+        """Wait until a part is there, so long after the work has begun; whether it is."""
+        await self._until(lambda: self.state != "waiting", None)
+        await self._until(lambda: self.over or part in self.parts, seconds)
+        return part in self.parts
+
+    async def _until(self, holds: Callable[[], bool], seconds: float | None) -> None:
         try:
             async with asyncio.timeout(seconds):
-                while not self.over:
+                while not holds():
                     self.changed.clear()
                     await self.changed.wait()
         except TimeoutError:
             pass
-        return self.over
 
     def ends(self, state: State, problem: str = "") -> None:
         """Nothing more will come."""
@@ -98,14 +109,17 @@ class _Child:
         run = self.run
         if run is None:
             return
-        if what == "part":
-            run.state, run.parts[item] = "running", content
+        if what == "begun":
+            run.state = "running"
+        elif what == "part":
+            run.parts[item] = content
         elif what == "progress":
-            run.state, run.progress = "running", (item, *content)
+            run.progress = (item, *content)
+        elif what == "gone":
+            run.ends("failed", GONE)
         else:
-            states: dict[str, State] = {"done": "done", "failed": "failed", "gone": "cancelled"}
-            run.ends(states[what], content or "")
-            self.run = None if what != "gone" else run
+            run.ends("done" if what == "done" else "failed", content or "")
+            self.run = None
         run.changed.set()
 
     @property

@@ -6,26 +6,28 @@ ready is shown while the rest is computed.
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from sievert.errors import FileError, SievertError
+from sievert.errors import FileError, SievertError, TooLargeError
 from sievert.files import Described, Scenario, edited, from_text, line_of, parsed
 from sievert.results import package_version
 from sievert.studio._case import Case, state_of
 from sievert.studio._confined import ConfinedReader, require_inside
 from sievert.studio._controls import control_edits, controls
-from sievert.studio._outward import backward, exported, report
-from sievert.studio._parts import PARTS, answered
-from sievert.studio._shown import Shown
+from sievert.studio._first import FIRST
+from sievert.studio._names import TITLES
 
 __all__ = ["Desk"]
 
 # Cases that are kept: what a few undos lead back to.
 KEPT = 12
 
+Shown = dict[str, Any]
 Parts = Iterator[tuple[str, Shown]]
 
 
@@ -42,11 +44,19 @@ class Desk:
         self.folder, self.name = folder, name
         self._cases: OrderedDict[str, Case] = OrderedDict()
 
-    def warm(self) -> None:
-        """Load what every answer needs."""
+    def warming(self) -> Iterator[str]:
+        """Load what answers need, step by step: a child does so while nobody asks."""
         from sievert.studio._sections import sections
 
         sections()
+        yield "the form"
+        from sievert.studio._parts import answered
+
+        case = self.case(FIRST)
+        for name in ("headline", "guess", "noise", "epsilon", "releases"):
+            answered(case, name, {})
+            yield name
+        self._cases.clear()
 
     def case(self, text: str) -> Case:
         """The validated text; what is the same in the last one is not built again."""
@@ -57,7 +67,7 @@ class Desk:
         if kept is None:
             if self._cases:
                 scenario = scenario.sharing(next(reversed(self._cases.values())).scenario)
-            kept = Case(scenario, text, state, self.case)
+            kept = Case(scenario, state, self.case)
         self._cases[state] = kept
         while len(self._cases) > KEPT:
             self._cases.popitem(last=False)
@@ -73,8 +83,9 @@ class Desk:
 
         yield "version", {"version": package_version()}
         yield "schema", document_schema()
-        yield "sections", {"sections": sections()}
-        yield "parts", {"parts": [{"name": name, "title": part.title} for name, part in PARTS.items()]}
+        forms = {table: sections(table) for table in ("policy", "documents", "vectors")}
+        yield "sections", {"sections": forms["policy"], "sections_of": forms}
+        yield "parts", {"parts": [{"name": name, "title": title} for name, title in TITLES.items()]}
         yield "quantities", {"quantities": list(QUANTITIES)}
 
     def check(self, text: str, edits: Sequence[Mapping[str, Any]] = ()) -> Parts:
@@ -96,20 +107,28 @@ class Desk:
 
     def answer(self, text: str, parts: Sequence[str], settings: Mapping[str, Any]) -> Parts:
         """Some parts of the answer, each as soon as it is known."""
+        from sievert.studio._parts import answered
+
         case = self.case(text)
         for name in parts:
             yield name, answered(case, name, settings)
 
     def backward(self, text: str, quantity: str, limit: float) -> Parts:
         """The largest ε that keeps a limit, for this mechanism and for any."""
+        from sievert.studio._outward import backward
+
         yield from backward(self.case(text), quantity, limit).items()
 
     def export(self, text: str, form: str) -> Parts:
         """The file in another form."""
-        yield "export", exported(self.case(text), form)
+        from sievert.studio._outward import exported
+
+        yield "export", exported(self.case(text), text, form)
 
     def report(self, text: str) -> Parts:
         """The page of the audit."""
+        from sievert.studio._outward import report
+
         yield "report", {"html": report(self.case(text))}
 
     def _edited(self, text: str, edit: Mapping[str, Any]) -> str:
@@ -138,19 +157,20 @@ class Desk:
         path = tuple(getattr(problem, "key", ())) or tuple(key)
         message = problem.in_file().removeprefix(f"{self.name}: ").removeprefix(f"{self.name}, ")
         rule, _, fix = message.partition("; ")
-        try:
-            line = line_of(text, path) if path else None
-        except SievertError:
-            line = None
+        broken = re.search(r"at line (\d+)", message)
+        line = int(broken[1]) if broken and not path else None
+        with suppress(SievertError):
+            line = line_of(text, path) if path else line
         return {"path": list(path), "line": line, "message": rule, "fix": fix}
 
 
 def _build(scenario: Described) -> None:
-    """Build what is quick, so that its mistakes are shown at their key."""
+    """Build what every answer needs, so that its mistakes are shown at their key."""
     if isinstance(scenario, Scenario):
-        quick = ["policy", "query", *([] if scenario.document.mechanism is None else ["mechanism"])]
-        for part in quick:
-            getattr(scenario, part)
+        mechanism = [] if scenario.document.mechanism is None else ["channel", "record_prior"]
+        with suppress(TooLargeError):  # each part says so by itself, where it needs the list
+            for part in ("policy", "query", *mechanism):
+                getattr(scenario, part)
 
 
 def _plain(item: Any) -> Any:

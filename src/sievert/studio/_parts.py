@@ -10,7 +10,7 @@ from sievert.errors import SievertError
 from sievert.files import Scenario
 from sievert.studio import _described, _policy, _questions, _records
 from sievert.studio._case import Case
-from sievert.studio._names import NAMES
+from sievert.studio._names import TITLES
 from sievert.studio._shown import Shown, refused
 
 __all__ = ["PARTS", "Part", "answered"]
@@ -20,35 +20,26 @@ Answer = Callable[[Case, Mapping[str, Any]], Shown]
 
 @dataclass(frozen=True)
 class Part:
-    """One tab.
+    """Who answers a part about a file with [policy], and about one with [documents] or [vectors]."""
 
-    Attributes
-    ----------
-    title : for its reader
-    records : who answers it about a file with [policy]
-    others : who about one with [documents] or [vectors]; None: nobody
-    """
-
-    title: str
     records: Answer
     others: Answer | None = None
 
 
-TABS = (
-    Part("In one sentence", _records.headline, _described.headline),
-    Part("What can be guessed", _records.guess, _described.whole),
-    Part("What is published", _records.noise),
-    Part("Against ε", _records.epsilon, _described.asked("explain")),
-    Part("Over releases", _records.releases, _described.asked("breach")),
-    Part("Compare", _questions.compare, _described.compare),
-    Part("Design", _questions.design, _described.asked("design")),
-    Part("Secrets", _policy.secrets),
-    Part("Places", _policy.places),
-    Part("Inference", _questions.inference, _described.asked("infer")),
-    Part("Budget", _questions.budget, _questions.budget),
-    Part("Proofs", _questions.proofs, _described.proofs),
-)
-PARTS = dict(zip(NAMES, TABS, strict=True))
+PARTS = {
+    "headline": Part(_records.headline, _described.headline),
+    "guess": Part(_records.guess, _described.whole),
+    "noise": Part(_records.noise),
+    "epsilon": Part(_records.epsilon, _described.asked("explain")),
+    "releases": Part(_records.releases, _described.asked("breach")),
+    "compare": Part(_questions.compare, _described.compare),
+    "design": Part(_questions.design, _described.asked("design")),
+    "secrets": Part(_policy.secrets),
+    "places": Part(_policy.places),
+    "inference": Part(_questions.inference, _described.asked("infer")),
+    "budget": Part(_questions.budget, _questions.budget),
+    "proofs": Part(_questions.proofs, _described.proofs),
+}
 
 
 def answered(case: Case, name: str, settings: Mapping[str, Any]) -> Shown:
@@ -57,12 +48,10 @@ def answered(case: Case, name: str, settings: Mapping[str, Any]) -> Shown:
     answer = part.records if isinstance(case.scenario, Scenario) else part.others
     try:
         if answer is None:
-            reason = f"“{part.title}” says nothing about a file with [{case.scenario.table}]."
+            reason = f"“{TITLES[name]}” says nothing about a file with [{case.scenario.table}]."
             found = refused(reason, "Ask what can be guessed.")
         else:
             found = answer(case, settings)
     except SievertError as problem:
         found = refused(problem.in_file(), "Ask what can be guessed." if name != "guess" else "")
-    if settings.get("brief") is True:
-        found = {key: item for key, item in found.items() if key not in ("more", "sections")}
     return {**found, "hash": case.state}

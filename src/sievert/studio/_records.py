@@ -13,7 +13,8 @@ from typing import Any
 
 from sievert.channels import Channel, NoiseChannel, SeveralNoise
 from sievert.numerics import guess_words, in_bits, in_percent, number
-from sievert.questions import NoiseOfCell, noise_picture, together_of
+from sievert.questions import Headline, NoiseOfCell, guesses, noise_picture, together_of
+from sievert.questions import headline as first_sentence
 from sievert.questions.audit import Audit
 from sievert.report import (
     Picture,
@@ -38,19 +39,19 @@ FEWEST_RELEASES = 10
 
 
 def headline(case: Case, settings: Settings) -> Shown:
-    """The answer in one sentence, and who could guess how much."""
-    found: Audit = case.audit
-    header, rows = audit.table(found)
-    caption = audit.STANDING.format(found.standing.promise)
+    """The answer in one sentence, and its numbers."""
+    found = first_sentence(case.of_records)
+    facts = _facts(found)
+    rows = [(name, value) for name, (value, _) in facts.items()]
     return {
         "sentence": str(found),
         "good": found.passed,
-        "table": tabled(Table("Who could guess how much", header, rows, caption)),
-        "facts": facts_of(_facts(found)),
+        "table": tabled(Table("In numbers", ("", ""), rows)),
+        "facts": facts_of(facts),
     }
 
 
-def _facts(found: Audit) -> dict[str, tuple[str, str]]:
+def _facts(found: Headline) -> dict[str, tuple[str, str]]:
     """The numbers of the headline, by name, with their units."""
     most = "at most " if found.record_is_bound else ""
     told = {
@@ -70,16 +71,38 @@ def _facts(found: Audit) -> dict[str, tuple[str, str]]:
 
 def guess(case: Case, settings: Settings) -> Shown:
     """How well one record is guessed before, after and by anybody, and what each adversary gains."""
+    scenario = case.of_records
+    told = first_sentence(scenario)
+    pictures = _guesses(case, told)
+    if is_brief(settings):
+        return of_pictures(_about_record(told), pictures, brief=True)
     found: Audit = case.audit
-    header, rows = audit.leakages(found)
-    sections = dict(audit.lines(found))
-    about = "The value" if found.records == 1 else "One record"
+    sections, (header, rows) = dict(audit.lines(found)), audit.leakages(found)
+    caption = audit.STANDING.format(found.standing.promise)
+    tables = [Table("Who could guess how much", *audit.table(found), caption)]
+    tables += [Table("Leakage by adversary", header, rows)] if rows else []
     return of_pictures(
-        " ".join(sections[about]),
-        [guesses_picture(found), *_belief(case.of_records.channel, case)],
-        [Table("Leakage by adversary", header, rows)] if rows else [],
+        " ".join(sections["The value" if found.records == 1 else "One record"]),
+        pictures,
+        tables,
         sections=[[heading, list(lines)] for heading, lines in sections.items()],
     )
+
+
+def _about_record(told: Headline) -> str:
+    what, most = "the value" if told.records == 1 else "one record", "at most " * told.record_is_bound
+    before, after = in_percent(told.record.before), in_percent(told.record.after)
+    return f"{what[0].upper()}{what[1:]} is guessed with {before} before and {most}{after} after one release."
+
+
+def is_brief(settings: Settings) -> bool:
+    """Whether the page shows one picture of this part only."""
+    return settings.get("brief") is True
+
+
+def _guesses(case: Case, told: Headline) -> Iterator[Picture]:
+    yield guesses_picture(guesses(case.of_records, told), told.observations)
+    yield from _belief(case.of_records.channel, case)
 
 
 @singledispatch
@@ -98,27 +121,28 @@ def _belief_through_noise(channel: NoiseChannel, case: Case) -> Iterator[Picture
 
 def noise(case: Case, settings: Settings) -> Shown:
     """What is published: the number or place with its noise."""
-    return _published(case.of_records.channel, case)
+    return _published(case.of_records.channel, case, is_brief(settings))
 
 
 @singledispatch
-def _published(channel: Channel, case: Case) -> Shown:
+def _published(channel: Channel, case: Case, brief: bool) -> Shown:
     """A channel with a list: what comes out when the truth lies in the middle, and the whole list."""
     truth = channel.inputs[len(channel.inputs) // 2]
     chances = channel.finite().rounded()[len(channel.inputs) // 2]
     right = dict(zip(channel.outputs, chances.tolist(), strict=True)).get(truth)
     sentence = f"If the truth is {guess_words(truth)}, what is published is drawn as the picture shows"
     sentence += "." if right is None else f": with probability {in_percent(right)} it is the truth itself."
-    listed = Picture(
-        "What the mechanism does",
-        "Each row is a true value; the darker a cell, the likelier that output.",
-        plots.channel_heatmap(channel),
-    )
-    return of_pictures(sentence, [published_picture(channel), listed])
+    return of_pictures(sentence, _listed(channel), brief=brief)
+
+
+def _listed(channel: Channel) -> Iterator[Picture]:
+    yield published_picture(channel)
+    words = "Each row is a true value; the darker a cell, the likelier that output."
+    yield Picture("What the mechanism does", words, plots.channel_heatmap(channel))
 
 
 @_published.register
-def _published_noise(channel: NoiseChannel, case: Case) -> Shown:
+def _published_noise(channel: NoiseChannel, case: Case, brief: bool) -> Shown:
     found = noise_picture(channel, case.view)
     if found is None:
         return refused("The noise of this mechanism has no picture.", "Ask about releases.")
@@ -133,7 +157,7 @@ def _published_noise(channel: NoiseChannel, case: Case) -> Shown:
 
 
 @_published.register
-def _published_tables(channel: SeveralNoise, case: Case) -> Shown:
+def _published_tables(channel: SeveralNoise, case: Case, brief: bool) -> Shown:
     """Several tables: how far off a number of each is."""
     found = together_of(channel, case.of_records)
     assert found is not None
@@ -156,7 +180,7 @@ def _published_tables(channel: SeveralNoise, case: Case) -> Shown:
         caption = f"How far off a number of each table is at most, with probability {share}."
         pictures.append(Picture("How far off the tables are", caption, bars(names, radii, "off by at most")))
     sentence = f"{len(found.tables)} tables are published at once, each with noise of its own."
-    return of_pictures(sentence, pictures, [Table("The tables", header, rows)])
+    return of_pictures(sentence, pictures, [Table("The tables", header, rows)], brief=brief)
 
 
 def epsilon(case: Case, settings: Settings) -> Shown:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from sievert.files import document_schema
+from sievert.files import document_schema, documents_schema, vectors_schema
 
 __all__ = ["sections"]
 
@@ -26,6 +26,9 @@ COMMON = {
     "data": {"input", "column", "person"},
     "release": {"output", "ledger"},
     "estimate": {"reports", "column", "method"},
+    "documents": {"input", "embedding", "references", "person"},
+    "vectors": {"input", "items", "hash", "distance", "delta", "user"},
+    "attack": {"author"},
 }
 TITLES = {
     "": "The file",
@@ -40,6 +43,9 @@ TITLES = {
     "data": "Where the data are",
     "release": "What is released",
     "estimate": "What noisy reports tell",
+    "documents": "Which documents",
+    "vectors": "Which vectors",
+    "attack": "Who attacks",
 }
 UNITS = {"eps": "nats", "rho": "nats", "bits": "bits", "guess": "probability", "advantage": "probability"}
 
@@ -47,9 +53,12 @@ Field = dict[str, Any]
 
 
 @cache
-def sections() -> list[dict[str, Any]]:
-    """Every section with its fields."""
-    schema = document_schema()
+def sections(table: str = "policy") -> list[dict[str, Any]]:
+    """Every section with its fields, of files with this table."""
+    return _sections({"documents": documents_schema, "vectors": vectors_schema}.get(table, document_schema)())
+
+
+def _sections(schema: dict[str, Any]) -> list[dict[str, Any]]:
     definitions = schema["$defs"]
     top = {name: _resolved(part, definitions) for name, part in schema["properties"].items()}
     plain = [name for name, part in top.items() if not _is_table(part)]
@@ -70,12 +79,17 @@ def _table(name: str, part: dict[str, Any], definitions: dict[str, Any]) -> dict
     if "properties" in part:
         return _section(name, part["properties"], set(part.get("required", [])), definitions, help_)
     variants = {}
+    led: dict[str, Any] = {}
     for branch in part["anyOf"]:
         table = _resolved(branch, definitions)
-        tag = table.get("properties", {}).get("kind", {}).get("const")
+        keys = dict(table.get("properties", {}))
+        tag = keys.pop("kind", {}).get("const")
         if tag is not None:
-            keys = {key: item for key, item in table["properties"].items() if key != "kind"}
             variants[tag] = _section(name, keys, set(table.get("required", [])), definitions)["fields"]
+        else:
+            led |= keys
+    if not variants:  # kinds that go by a leading key: the keys of them all
+        return _section(name, led, set(), definitions, help_)
     tag = {
         "path": [name, "kind"],
         "title": "kind",

@@ -7,34 +7,12 @@ import webbrowser
 from pathlib import Path
 
 from sievert.errors import FileError, SievertError
+from sievert.studio._first import FIRST
 from sievert.studio._gate import Gate
 
-__all__ = ["FIRST", "serve"]
+__all__ = ["serve"]
 
-LOOPBACK = "127.0.0.1"
-# What the page opens with where no file is named.
-FIRST = """\
-# A first file: change it on the left, and see on the right what it gives away.
-title = "A sensitive question"
-version = 1
-
-[policy]                                # what must stay hidden: one answer a person
-values = ["never", "once", "sometimes", "often"]
-secrets = "complete"                    # no two answers may be told apart
-
-[query]
-kind = "record"                         # each answer is perturbed by itself
-
-[mechanism]
-kind = "randomised-response"
-eps = 1.0                               # nats: smaller is more private
-
-[adversary]
-observations = 1                        # how often the same person is asked
-
-[accept]
-guess = 0.5                             # best guess about one person at most
-"""
+LOOPBACK, LARGEST_PORT = "127.0.0.1", 65535
 
 
 def serve(file: Path | None = None, port: int = 0, *, browser: bool = True) -> None:
@@ -82,6 +60,8 @@ def _text_of(file: Path) -> str:
 
 def _listener(port: int) -> socket.socket:
     """A socket that only this machine reaches."""
+    if not 0 <= port <= LARGEST_PORT:
+        raise SievertError(f"port is {port}; give one from 0 (any free one) to {LARGEST_PORT}")
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -46,9 +47,20 @@ def _text(cell: Any) -> str:
 
 
 def of_pictures(
-    sentence: str, pictures: Iterable[Picture], tables: Sequence[Table] = (), **further: Any
+    sentence: str,
+    pictures: Iterable[Picture],
+    tables: Sequence[Table] = (),
+    *,
+    brief: bool = False,
+    **further: Any,
 ) -> Shown:
-    """A sentence with pictures: the first is the part's own, the others follow with the tables."""
+    """A sentence with pictures: the first is the part's own, the others follow with the tables.
+
+    In brief it has the first alone, and the others are not even drawn where they come one by one.
+    """
+    if brief:
+        only = [drawn(picture) for picture in itertools.islice(pictures, 1)]
+        return {"sentence": sentence, **(only[0] if only else {})}
     shown = [drawn(picture) for picture in pictures]
     first, rest = (shown[0], shown[1:]) if shown else ({}, [])
     alone = [tabled(table) for table in tables]

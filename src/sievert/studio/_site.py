@@ -21,13 +21,14 @@ from sievert.errors import SievertError
 from sievert.studio._children import Children, Run
 from sievert.studio._folder import inside
 from sievert.studio._gate import HEADERS, SAFE, Gate
+from sievert.studio._names import TITLES
 
 __all__ = ["Studio"]
 
 # Bytes of a request; a file with longer lists names tables.
 LARGEST_BODY = 2_000_000
-# Seconds that an answer is waited for; what takes longer goes on as a job.
-PATIENCE = 1.0
+# Seconds that an answer is waited for, and a headline; what takes longer goes on as a job.
+PATIENCE, HEADLINE = 1.0, 4.0
 # Seconds after which another child gets warm, so that the next question finds one.
 LONG = 0.3
 KEPT_ANSWERS, KEPT_JOBS = 256, 64
@@ -175,9 +176,11 @@ class Studio:
         missing = [name for name in parts if name not in known]
         if missing:
             run = self.children.ask("answer", missing, text=found["text"], parts=missing, settings=settings)
-            if not await run.finished(LONG):
+            await run.has(missing[0], LONG)
+            if not run.over:
                 self.children.start()
-                await run.finished(PATIENCE - LONG)
+                await run.has(missing[0], HEADLINE if missing[0] == "headline" else PATIENCE)
+                await run.finished(PATIENCE)
             self._keep(run, state, set_)
             if run.state == "failed":
                 raise Problem(422, run.problem)
@@ -217,7 +220,8 @@ class Studio:
         run = await self._whole(
             "backward", text=_text(given, "text"), quantity=_text(given, "quantity"), limit=float(limit)
         )
-        return _json({name: json.loads(part) for name, part in run.parts.items()})
+        told = {name: json.loads(part) for name, part in run.parts.items()}
+        return _json({"refused": told["refused"]["sentence"]} if "refused" in told else told)
 
     async def _export(self, request: Request, given: Mapping[str, Any]) -> Response:
         run = await self._whole("export", text=_text(given, "text"), form=_text(given, "form"))
@@ -361,11 +365,9 @@ def _is_edit(edit: Any) -> bool:
 
 
 def _parts(given: Mapping[str, Any]) -> list[str]:
-    from sievert.studio._names import NAMES
-
     found = given.get("parts", [])
-    if not isinstance(found, list) or any(name not in NAMES for name in found):
-        raise Problem(422, f"parts are some of {', '.join(NAMES)}")
+    if not isinstance(found, list) or any(name not in TITLES for name in found):
+        raise Problem(422, f"parts are some of {', '.join(TITLES)}")
     return list(dict.fromkeys(found))
 
 

@@ -11,7 +11,6 @@ the run reads, folders, links, devices and pipes never are.
 
 from __future__ import annotations
 
-import csv
 import glob
 import io
 import os
@@ -26,6 +25,7 @@ from typing import Any, BinaryIO
 
 from sievert.errors import FileError, OutputError
 from sievert.numerics import brief
+from sievert.tables._coded import Coded, csv_bytes, csv_text
 
 __all__ = [
     "NO_LINKS",
@@ -33,6 +33,7 @@ __all__ = [
     "TableWriter",
     "create",
     "fits",
+    "give_name",
     "is_inside",
     "matching",
     "reopen",
@@ -105,17 +106,11 @@ def _no_such_format(target: Path) -> str:
 def table_bytes(target: Path, names: Sequence[str], columns: Sequence[Sequence[Any]]) -> bytes:
     """A small table as the bytes of a file in the format of the name `target`."""
     if target.suffix.lower() == ".csv":
-        return (_csv_text([names]) + _csv_text(list(zip(*columns, strict=True)))).encode()
+        return (csv_text([names]) + csv_text(list(zip(*columns, strict=True)))).encode()
     stream = io.BytesIO()
     writer = _ArrowWriter(stream, target.suffix.lower(), names)
     writer.write(columns)
     writer.finish()
-    return stream.getvalue()
-
-
-def _csv_text(rows: Sequence[Sequence[Any]]) -> str:
-    stream = io.StringIO()
-    csv.writer(stream, lineterminator="\n").writerows(rows)
     return stream.getvalue()
 
 
@@ -127,20 +122,15 @@ class _CsvWriter(TableWriter):
         os.ftruncate(self._descriptor, size)
         os.lseek(self._descriptor, size, os.SEEK_SET)
         self._size = size
-        self._width = len(names)
         if not size:
-            self._append(_csv_text([names]).encode())
+            self._append(csv_text([names]).encode())
 
     def _append(self, content: bytes) -> None:
         write_all(self._descriptor, content)
         self._size += len(content)
 
     def write(self, columns: Sequence[Sequence[Any]]) -> None:
-        if self._width == 1 and not any(map(_needs_quotes, set(columns[0]))):
-            text = "\n".join(map(str, columns[0]))
-            self._append((text + "\n").encode() if len(columns[0]) else b"")
-        else:
-            self._append(_csv_text(list(zip(*columns, strict=True))).encode())
+        self._append(csv_bytes(columns))
 
     def sync(self) -> int:
         os.fsync(self._descriptor)
@@ -154,10 +144,6 @@ class _CsvWriter(TableWriter):
 
     def discard(self) -> None:
         os.close(self._descriptor)
-
-
-def _needs_quotes(value: Any) -> bool:
-    return isinstance(value, str) and (not value or any(letter in value for letter in ',"\r\n'))
 
 
 class _ArrowWriter(TableWriter):
@@ -174,7 +160,7 @@ class _ArrowWriter(TableWriter):
     def write(self, columns: Sequence[Sequence[Any]]) -> None:
         if not len(columns[0]):
             return  # a batch without rows has no types
-        arrays = [self._arrow.array(list(column)) for column in columns]
+        arrays = [self._array(column) for column in columns]
         table = self._arrow.Table.from_arrays(arrays, self._names)
         if self._writer is None:
             # A column that begins with a batch of nothing is one of texts.
@@ -184,6 +170,11 @@ class _ArrowWriter(TableWriter):
             ]
             self._writer = self._opened(arrow.schema(fields))
         self._writer.write_table(table.cast(self._writer_schema))
+
+    def _array(self, column: Sequence[Any]) -> Any:
+        if isinstance(column, Coded):
+            return column.values.arrow.take(self._arrow.array(column.codes))
+        return self._arrow.array(list(column))
 
     def _opened(self, schema: Any) -> Any:
         self._writer_schema = schema
@@ -257,13 +248,21 @@ def _give_name(temporary: Path, target: Path, replace: bool) -> None:
         os.replace(temporary, target)
         return
     try:
-        os.link(temporary, target)  # unlike a renaming, it fails where there is a file
+        give_name(temporary, target)
     except FileExistsError:
         raise FileError(f"{target}: is there already; it is not replaced") from None
-    except OSError:  # a file system without links
+
+
+def give_name(temporary: Path, target: Path) -> None:
+    """Give a file that is whole another name, at which there is none yet."""
+    try:
+        os.link(temporary, target)  # unlike a renaming, it fails where there is a file
+    except FileExistsError:
+        raise
+    except OSError as problem:
         if os.path.lexists(target):
-            raise FileError(f"{target}: is there already; it is not replaced") from None
-        os.replace(temporary, target)
+            raise FileExistsError(*problem.args) from None
+        os.replace(temporary, target)  # a file system without links
 
 
 def create(path: str | Path, mode: int = 0o666) -> int:
@@ -306,6 +305,20 @@ def same_file(first: str | Path, second: str | Path) -> bool:
 def matching(pattern: str | Path, folder: str | Path) -> list[Path]:
     """The files that a path or pattern names from a folder, sorted; the folder's own name is no pattern."""
     return sorted(Path(folder) / name for name in glob.glob(str(pattern), root_dir=folder, recursive=True))
+
+
+def files_named(path: str | Path, folder: str | Path) -> list[Path]:
+    """The file of that name, those that it matches as a pattern, or all below a folder, sorted.
+
+    What begins with a dot or an underscore is not data: engines leave such marks in their folders.
+    """
+    whole = Path(folder) / path
+    if whole.is_dir():
+        below = (file for file in whole.rglob("*") if file.is_file())
+        return sorted(f for f in below if not any(p[0] in "._" for p in f.relative_to(whole).parts))
+    if not whole.exists() and any(letter in str(path) for letter in "*?["):
+        return [file for file in matching(path, folder) if file.is_file()]
+    return [whole]
 
 
 def fits(pattern: str | Path, folder: str | Path, path: str | Path) -> bool:

@@ -14,8 +14,7 @@ function filled(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else if (name in element && typeof value !== "string" && name !== "list") element[name] = value;
-    else element.setAttribute(name, value === true ? "" : value);
+    else element.setAttribute(name, value === true ? "" : String(value));
   }
   element.append(...children.flat().filter(child => child !== null && child !== undefined));
   return element;
@@ -48,11 +47,11 @@ export function say(sentence, bad = false) {
 }
 
 /** A table with its header, as in the reports. */
-export function grid({ columns, rows, caption }) {
-  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption || "Table" },
+export function grid({ columns, rows, caption, heading }, name = heading || "Table") {
+  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": name },
     h("table", {},
       caption ? h("caption", {}, words(caption)) : null,
-      h("thead", {}, h("tr", {}, columns.map(name => h("th", { scope: "col" }, cell(name))))),
+      columns.some(Boolean) ? h("thead", {}, h("tr", {}, columns.map(name => h("th", { scope: "col" }, cell(name))))) : null,
       h("tbody", {}, rows.map(row => h("tr", {}, row.map((value, i) =>
         i ? h("td", { "data-label": cell(columns[i]) }, cell(value)) : h("th", { scope: "row" }, cell(value))))))));
 }

@@ -5,19 +5,28 @@ import { at, typed, written } from "./toml.js";
 let serial = 0;
 
 export class Form {
-  constructor(sections, change) {
-    this.change = change;
+  /** @param forms the sections of every kind of file, by the table that tells it: policy, documents or vectors. */
+  constructor(forms, change) {
+    Object.assign(this, { forms, change });
     this.element = byId("form");
-    this.sections = sections.map(section => new Section(section, change));
-    this.element.replaceChildren(...this.sections.map(section => section.element));
     this.element.addEventListener("submit", event => event.preventDefault());
+    this.become("policy");
   }
 
-  /** Show a document with the errors at their keys; what is being typed is left alone. */
-  show(document, errors) {
+  /** The form of another kind of file. */
+  become(kind) {
+    if (kind === this.kind) return;
+    this.kind = kind;
+    this.sections = this.forms[kind].map(section => new Section(section, this.change));
+    this.element.replaceChildren(...this.sections.map(section => section.element));
+  }
+
+  /** Show a file with the errors at their keys; what is being typed is left alone. */
+  show(file, errors) {
+    if (file) this.become(Object.keys(this.forms).find(kind => kind in file) ?? this.kind);
     for (const section of this.sections) {
       section.mark(errors);
-      if (document) section.show(document);
+      if (file) section.show(file);
       section.mark(errors);
     }
   }
@@ -27,50 +36,56 @@ class Section {
   constructor(spec, change) {
     Object.assign(this, { spec, change });
     this.body = h("div", { class: "fields" });
-    this.title = h("span", {}, spec.title ?? spec.key);
+    this.title = h("span", {}, spec.key ? spec.title ?? spec.key : "Title");
+    // The key stands in the text below; a help that says what the title says is said once.
+    const help = (spec.help ?? "").replace(/^\[+[^\]]*\]+: /, "");
+    const told = help.replace(/\.$/, "").toLowerCase() === this.title.textContent.toLowerCase();
     this.note = h("span", { class: "soft" });
     this.trouble = h("p", { class: "trouble", hidden: true });
     this.element = h("details", { class: "section", "data-section": spec.key },
       h("summary", {}, this.title, " ", this.note),
-      spec.help ? h("p", { class: "soft" }, words(spec.help)) : null, this.trouble, this.body);
+      help && !told ? h("p", { class: "soft" }, words(help[0].toUpperCase() + help.slice(1))) : null, this.trouble, this.body);
     this.fields = [];
     this.signature = null;
-    this.touched = false;
-    this.element.addEventListener("toggle", () => { this.touched = true; });
   }
 
   get root() {
     return this.spec.key ? [this.spec.key] : [];
   }
 
-  show(document) {
-    const value = at(document, this.root);
+  show(file) {
+    const value = at(file, this.root);
     const present = value !== undefined || !this.spec.key;
     const roots = Array.isArray(value) ? value.map((_, i) => [...this.root, i]) : [this.root];
-    const groups = roots.map(root => ({ root, fields: this.specs(document, root) }));
-    const signature = JSON.stringify(groups.map(group => [group.root, group.fields.map(field => field.path)]));
+    const groups = roots.map(root => ({ root, fields: this.specs(file, root) }));
+    const signature = JSON.stringify(groups.map(group => [group.root, group.fields.map(field => [field.path, field.rare])]));
     if (signature !== this.signature) this.build(groups, signature);
-    for (const field of this.fields) field.show(at(document, field.path));
+    for (const field of this.fields) field.show(at(file, field.path));
     this.note.textContent = present ? "" : "not given";
     if (!this.opened) {
       this.opened = true;
-      this.element.open = present && ["policy", "query", "mechanism", "adversary", "accept"].includes(this.spec.key);
+      this.element.open = present && ["policy", "documents", "vectors", "query", "mechanism", "adversary", "accept"].includes(this.spec.key);
     } else if (present && this.absent) this.element.open = true;
     this.absent = !present;
   }
 
-  /** The fields of this table: those of every kind and those of its own. */
-  specs(document, root) {
-    const moved = field => ({ ...field, path: [...root, ...field.path.slice(this.root.length)] });
+  /** The fields of this table: those of every kind and those of its own. A rare key that is given is not hidden. */
+  specs(file, root) {
+    const moved = field => {
+      const path = [...root, ...field.path.slice(this.root.length)];
+      return { ...field, path, rare: Boolean(field.rare) && at(file, path) === undefined };
+    };
     const fields = this.spec.fields.map(moved);
     const { kind_path: by, variants } = this.spec;
     if (!by || !variants) return fields;
-    const kind = at(document, [...root, ...by.slice(this.root.length)]);
+    const kind = at(file, [...root, ...by.slice(this.root.length)]);
     const known = new Set(fields.map(field => JSON.stringify(field.path)));
     return [...fields, ...(variants[kind] ?? []).map(moved).filter(field => !known.has(JSON.stringify(field.path)))];
   }
 
   build(groups, signature) {
+    const focused = document.activeElement?.closest(".field")?.dataset.path;
+    const inside = this.body.contains(document.activeElement);
     this.signature = signature;
     this.fields = [];
     const several = groups.length > 1;
@@ -84,6 +99,7 @@ class Section {
       ];
       return several ? [h("fieldset", {}, h("legend", {}, `${this.spec.title ?? this.spec.key} ${i + 1}`), shown)] : shown;
     }));
+    if (inside) this.fields.find(field => field.element.dataset.path === focused)?.input.focus();
   }
 
   /** Errors at their keys; one of a key that has no field stands at the head of its section. */
@@ -130,7 +146,7 @@ class Field {
       this.options = new Map(options.map(option => [String(option), option]));
       const names = kind === "boolean" ? { true: "yes", false: "no" } : {};
       return h("select", { id },
-        required ? null : h("option", { value: "" }, "not given"),
+        required ? null : h("option", { value: "" }, this.spec.default === null || this.spec.default === undefined ? "not given" : `not given: ${this.spec.default}`),
         [...this.options.keys()].map(name => h("option", { value: name }, names[name] ?? name)));
     }
     this.options = new Map(options.map(option => [String(option), option]));

@@ -1,38 +1,38 @@
 // The studio: the file on the left, its answers on the right, one text between them.
 import { download, get, post } from "./api.js";
 import { Backward, Slider } from "./controls.js";
-import { byId, grid, h, keep, say, words } from "./dom.js";
-import { redraw } from "./figures.js";
+import { byId, cell, h, keep, say, words } from "./dom.js";
+import { moving, redraw } from "./figures.js";
 import { Form, said } from "./form.js";
 import { State } from "./state.js";
 import { Tabs } from "./views.js";
 
-const QUANTITIES = [
-  { name: "guess", title: "as the best guess about one record", default: 0.5 },
-  { name: "bits", title: "bits of leakage about one record", default: 1 },
-];
-
 async function begin() {
   const start = await get("start");
-  byId("name").textContent = start.name ?? "";
-  document.title = `${start.name ?? "New file"} · Sievert studio`;
+  byId("name").textContent = start.name;
+  document.title = `${start.name} · Sievert studio`;
   byId("colophon").textContent = `Sievert ${start.version}. Everything on this page is computed on this machine; nothing leaves it, and no private data are read.`;
 
-  const change = edit => state.edit(edit).catch(failed);
+  let typing = null;
+  const change = (...edits) => state.edit(...edits);
   const state = new State({
     wanted: () => tabs.wanted(),
     headline: answer => headline(answer),
-    pictures: answer => tabs.show(answer).then(shown),
-    busy: value => document.body.setAttribute("aria-busy", String(value)),
+    pictures: answer => tabs.show(answer),
+    busy: value => {
+      if (value) backward.stop();
+      moving(value);
+      idle(!value && typing === null);
+    },
     failed,
   });
   const text = byId("text");
-  const form = new Form(start.sections ?? [], change);
+  const form = new Form(start.sections_of, change);
   const sliders = {
     eps: new Slider("eps", { title: "ε of one release", ends: ["more privacy", "more accuracy"], whole: false }, change),
     releases: new Slider("releases", { title: "Releases of the same data", ends: ["one", "many"], whole: true }, change),
   };
-  const backward = new Backward(start.quantities ?? QUANTITIES, () => (state.answer?.ok ? state.text : null), change);
+  const backward = new Backward(start.quantities, () => (state.answer?.ok ? state.text : null), change);
   const tabs = new Tabs({ change, text: () => state.text, start }, () => state.ask());
 
   function headline(answer) {
@@ -46,19 +46,22 @@ async function begin() {
     verdict(answer);
     tabs.turn(ok ? answer.hash : null);
     if (ok) backward.later();
+    else backward.clear();
   }
 
-  let typing = null;
-  text.addEventListener("input", () => {
-    clearTimeout(typing);
-    typing = setTimeout(() => { typing = null; state.replace(text.value, "typed"); }, 180);
-  });
-  text.addEventListener("blur", () => {
+  const written = () => {
     if (typing === null) return;
     clearTimeout(typing);
     typing = null;
-    state.replace(text.value, "typed");
+    if (text.value === state.text) idle(state.running === null);
+    else state.replace(text.value, "typed");
+  };
+  text.addEventListener("input", () => {
+    clearTimeout(typing);
+    typing = setTimeout(written, 180);
+    idle(false);
   });
+  text.addEventListener("blur", written);
 
   tools(state, start, tabs);
   state.text = start.text;
@@ -70,11 +73,21 @@ async function begin() {
 function verdict({ ok, hash, errors = [], parts = {} }) {
   const place = byId("headline");
   const part = parts.headline ?? {};
-  place.classList.toggle("good", ok && part.good === true);
-  place.classList.toggle("bad", !ok || part.good === false);
+  byId("verdict").classList.toggle("good", ok && part.good === true);
+  byId("verdict").classList.toggle("bad", !ok || part.good === false);
   place.dataset.hash = hash ?? "";
-  if (!ok) return place.replaceChildren(h("p", {}, words(errors.length ? said(errors[0]) : "The file cannot be read.")));
-  place.replaceChildren(h("p", {}, words(part.refused ?? part.sentence)), part.table ? grid(part.table) : "");
+  if (!ok) {
+    place.replaceChildren(h("p", {}, words(errors.length ? said(errors[0]) : "The file cannot be read.")));
+    return numbers();
+  }
+  place.replaceChildren(h("p", {}, words(part.job ? "Computing …" : part.refused ?? part.sentence)));
+  numbers(part.facts);
+}
+
+/** The numbers of the headline. */
+function numbers(facts = []) {
+  byId("numbers").replaceChildren(...facts.map(({ name, value, unit }) =>
+    h("div", {}, h("dt", {}, name), h("dd", {}, cell(value), unit && unit !== "probability" && !String(value).endsWith(unit) ? ` ${unit}` : ""))));
 }
 
 function complaints(errors) {
@@ -93,8 +106,10 @@ function toLine(line) {
   text.scrollTop = Math.max(0, (line - 4) * text.scrollHeight / Math.max(1, lines.length));
 }
 
-function shown() {
-  document.body.dataset.drawn = String(Number(document.body.dataset.drawn ?? 0) + 1);
+/** Whether everything that was asked has been answered. */
+function idle(value) {
+  document.body.setAttribute("aria-busy", String(!value));
+  document.body.dataset.idle = String(value);
 }
 
 function failed(error) {
@@ -130,8 +145,8 @@ function tools(state, start, tabs) {
 
 function opening(state, start) {
   const choices = byId("open");
-  choices.replaceChildren(h("option", { value: "" }, "…"), ...(start.examples ?? []).map(name => h("option", { value: name }, name)));
-  choices.parentElement.hidden = !(start.examples ?? []).length;
+  choices.replaceChildren(h("option", { value: "" }, "…"), ...start.examples.map(name => h("option", { value: name }, name)));
+  choices.parentElement.hidden = !start.examples.length;
   choices.addEventListener("change", async () => {
     const name = choices.value;
     choices.value = "";

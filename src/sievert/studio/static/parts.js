@@ -14,8 +14,9 @@ export class Card {
     this.extra = h("div", { class: "extra" });
     this.rest = h("div", { class: "rest" });
     this.job = new Job(name, part => this.show(part, this.hash));
+    this.heading = h("h3", { hidden: true });
     this.element = h("div", { class: "card" },
-      this.job.element, this.sentence, this.picture.element, this.facts, this.extra, this.rest);
+      this.job.element, this.sentence, this.heading, this.picture.element, this.facts, this.extra, this.rest);
     this.further = [];
   }
 
@@ -30,6 +31,8 @@ export class Card {
     this.sentence.classList.toggle("refused", Boolean(part.refused));
     this.facts.replaceChildren(...(part.facts ?? []).map(fact =>
       h("div", {}, h("dt", {}, fact.name), h("dd", {}, cell(fact.value), fact.unit ? ` ${fact.unit}` : ""))));
+    this.heading.hidden = this.brief || !part.heading || !part.more?.length;
+    this.heading.replaceChildren(...words(part.heading ?? ""));
     await Promise.all([this.picture.show(part, hash, this.title), this.brief ? null : this.more(part, hash)]);
   }
 
@@ -51,7 +54,7 @@ export class Card {
     delete this.element.dataset.hash;
     for (const drawing of [this.picture, ...this.further]) drawing.clear();
     this.further = [];
-    for (const place of [this.sentence, this.facts, this.extra, this.rest]) place.replaceChildren();
+    for (const place of [this.sentence, this.heading, this.facts, this.extra, this.rest]) place.replaceChildren();
   }
 }
 
@@ -63,7 +66,8 @@ class Drawing {
     this.caption = h("figcaption", {});
     this.figure = h("figure", { "data-part": name, hidden: true }, this.place, this.caption);
     this.table = h("details", { class: "behind", hidden: true });
-    this.element = h("div", { class: "drawn" }, this.figure, this.table);
+    this.alone = h("div", {});
+    this.element = h("div", { class: "drawn" }, this.figure, this.table, this.alone);
   }
 
   async show({ figure, table, caption, sentence, graph }, hash, title) {
@@ -75,16 +79,16 @@ class Drawing {
     await draw(this.place, figure, hash, this.options);
   }
 
-  /** Made only once it is looked at: a table may be long, and a slider is in a hurry. */
+  /** Behind a picture made only once it is looked at: a table may be long, and a slider is in a hurry. */
   tabulate(table, behind) {
-    this.table.hidden = !table;
-    if (!table) return this.table.replaceChildren();
+    this.table.hidden = !table || !behind;
+    this.alone.replaceChildren(...(table && !behind ? [grid(table)] : []));
+    if (this.table.hidden) return this.table.replaceChildren();
     const fill = () => {
       if (this.table.open && this.table.children.length < 2) this.table.append(grid(table));
     };
-    this.table.replaceChildren(h("summary", {}, behind ? NUMBERS : table.heading || "The numbers"));
+    this.table.replaceChildren(h("summary", {}, NUMBERS));
     this.table.ontoggle = fill;
-    if (!behind) this.table.open = true;
     fill();
   }
 
@@ -93,12 +97,13 @@ class Drawing {
     this.figure.hidden = this.table.hidden = true;
     this.table.open = false;
     this.table.replaceChildren();
+    this.alone.replaceChildren();
   }
 }
 
 /** Files to be saved from the page, made of what is already in it. */
 export function saved(downloads) {
   return h("ul", { class: "downloads" }, downloads.map(({ name, content, type = "application/json", sentence }) => h("li", {},
-    h("button", { type: "button", onclick: () => keep(new Blob([content], { type }), name) }, name),
+    h("button", { type: "button", onclick: () => keep(new Blob([content], { type }), name) }, `Save ${name}`),
     sentence ? [" ", ...words(sentence)] : null)));
 }

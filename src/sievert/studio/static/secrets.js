@@ -3,7 +3,12 @@ import { h, svg } from "./dom.js";
 
 const WIDTH = 640;
 const HEIGHT = 420;
-const MARGIN = 56;
+const MARGIN = 40;
+// Pixels of a letter, nearly.
+const LETTER = 8;
+
+/** A value as its node shows it. */
+const named = node => (String(node.name).length > 22 ? `${String(node.name).slice(0, 21)}…` : String(node.name));
 
 export class GraphEditor {
   constructor(change) {
@@ -45,11 +50,12 @@ export class GraphEditor {
       onclick: () => this.choose(i),
       onkeydown: event => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); this.choose(i); } },
     } : {};
-    const above = y < HEIGHT / 2 ? -16 : 26;
-    const anchor = x < WIDTH * 0.25 ? "start" : x > WIDTH * 0.75 ? "end" : "middle";
+    const [right, below] = [(x - WIDTH / 2) / WIDTH, (y - HEIGHT / 2) / HEIGHT];
+    const beside = Math.abs(right) > 0.12;
+    const anchor = beside ? (right > 0 ? "start" : "end") : "middle";
     return svg("g", { class: this.chosen === i ? "node chosen" : "node", ...attributes },
       svg("circle", { cx: x, cy: y, r: 16, class: "target" }), svg("circle", { cx: x, cy: y, r: 9 }),
-      svg("text", { x: anchor === "start" ? x - 9 : anchor === "end" ? x + 9 : x, y: y + above, "text-anchor": anchor }, String(node.name)));
+      svg("text", { x: beside ? x + Math.sign(right) * 18 : x, y: y + (beside ? 5 : below < 0 ? -18 : 30), "text-anchor": anchor }, named(node)));
   }
 
   choose(i) {
@@ -77,6 +83,7 @@ export class GraphEditor {
       return value => (high > low ? (value - low) / (high - low) : 0.5);
     };
     const [x, y] = [spread("x"), spread("y")];
-    return nodes.map(node => [MARGIN + x(node.x) * (WIDTH - 2 * MARGIN), HEIGHT - MARGIN - y(node.y) * (HEIGHT - 2 * MARGIN)]);
+    const side = MARGIN + LETTER * Math.max(...nodes.map(node => named(node).length));
+    return nodes.map(node => [side + x(node.x) * (WIDTH - 2 * side), HEIGHT - MARGIN - y(node.y) * (HEIGHT - 2 * MARGIN)]);
   }
 }

@@ -1,0 +1,192 @@
+"""Columns in code: every different cell once, and for each row which of them it holds.
+
+A record has few different values and many rows. What is done to a value (matching it to the policy, writing
+it as text) is done once for each of them, and rows are arrays of numbers. Arrow codes a column where it is
+installed (extra `data`); to whoever reads it cell by cell a coded column is a sequence like any other.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Coded", "Values", "arrow_or_none", "coded", "combined", "csv_bytes", "csv_text"]
+
+Places = NDArray[Any]  # whole numbers of some width
+
+
+class Values:
+    """Different cells, and how they are written; that is made once for all batches."""
+
+    def __init__(self, items: Iterable[Any]) -> None:
+        self.items = list(items)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    @cached_property
+    def objects(self) -> NDArray[np.object_]:
+        """The cells as an array."""
+        found = np.empty(len(self.items), dtype=object)
+        found[:] = self.items
+        return found
+
+    @cached_property
+    def digest(self) -> bytes:
+        """A hash of the cells, in order."""
+        return hashlib.sha256(repr(self.items).encode(errors="surrogatepass")).digest()
+
+    @cached_property
+    def arrow(self) -> Any:
+        """The cells as Arrow holds them, typed by what they are."""
+        return _arrow().array(self.items)
+
+    @cached_property
+    def alone(self) -> Any:
+        """Each cell as a line of CSV of its own."""
+        return self._lines(lambda cell: csv_text([[cell]]), "\n")
+
+    @cached_property
+    def inner(self) -> Any:
+        """Each cell as CSV before others of its line."""
+        return self._lines(lambda cell: csv_text([[cell, 0]])[:-2], ",")
+
+    @cached_property
+    def last(self) -> Any:
+        """Each cell as the last of a line of CSV."""
+        return self._lines(lambda cell: csv_text([[0, cell]])[2:], "\n")
+
+    def _lines(self, quoted: Any, end: str) -> Any:
+        texts = [f"{cell}{end}" if _is_plain(cell) else quoted(cell) for cell in self.items]
+        return _arrow().array(texts, _arrow().large_string())
+
+
+def _is_plain(cell: Any) -> bool:
+    """Whether a cell is written to CSV as its own text."""
+    if isinstance(cell, str):
+        return bool(cell) and not any(letter in cell for letter in ',"\r\n')
+    return type(cell) is int or type(cell) is float
+
+
+class Coded(Sequence[Any]):
+    """A column: which of its values each row holds.
+
+    >>> column = Coded(np.array([1, 0, 1]), Values(["no", "yes"]))
+    >>> list(column), column[1], len(column)
+    (['yes', 'no', 'yes'], 'no', 3)
+    """
+
+    def __init__(self, codes: Places, values: Values) -> None:
+        self.codes, self.values = codes, values
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            return Coded(self.codes[place], self.values)
+        return self.values.items[self.codes[place]]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.values.objects[self.codes].tolist())
+
+    def take(self, rows: Places) -> Coded:
+        """The cells of some rows, by their places or a mask."""
+        return Coded(self.codes[rows], self.values)
+
+    def mapped(self, found: Places) -> Places:
+        """What each row's cell leads to, given that for each value."""
+        return np.asarray(found[self.codes])
+
+    def digest(self) -> bytes:
+        """A hash of all cells, in order."""
+        whole = hashlib.sha256(self.values.digest)
+        whole.update(np.ascontiguousarray(self.codes, dtype="<i4").tobytes())
+        return whole.digest()
+
+
+def coded(column: Any) -> Coded:
+    """A column of Arrow in code; of a narrow float, the number that it is written as."""
+    if str(column.type) in ("float", "halffloat"):
+        column = column.cast("string").cast("double")
+    dictionary = column.dictionary_encode(null_encoding="encode")
+    if hasattr(dictionary, "num_chunks"):
+        dictionary = dictionary.combine_chunks() if dictionary.num_chunks != 1 else dictionary.chunk(0)
+    codes = dictionary.indices.to_numpy(zero_copy_only=False)
+    return Coded(codes, Values(dictionary.dictionary.to_pylist()))
+
+
+def combined(columns: Sequence[Coded]) -> Coded:
+    """Several columns as one of tuples, of which only those that occur are made.
+
+    >>> pairs = combined([Coded(np.array([1, 0, 1]), Values("ab")), Coded(np.array([0, 0, 0]), Values("x"))])
+    >>> list(pairs)
+    [('b', 'x'), ('a', 'x'), ('b', 'x')]
+    """
+    rows = np.column_stack([column.codes for column in columns])
+    found, codes = np.unique(rows, axis=0, return_inverse=True)
+    parts = [column.values.objects[found[:, i]].tolist() for i, column in enumerate(columns)]
+    return Coded(codes.ravel(), Values(zip(*parts, strict=True)))
+
+
+def arrow_or_none() -> Any:
+    """pyarrow, where it is installed."""
+    try:
+        import pyarrow
+    except ImportError:
+        return None
+    return pyarrow
+
+
+def _arrow() -> Any:
+    import pyarrow
+
+    return pyarrow
+
+
+def csv_text(rows: Sequence[Sequence[Any]]) -> str:
+    """Rows as CSV."""
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="\n").writerows(rows)
+    return stream.getvalue()
+
+
+def csv_bytes(columns: Sequence[Sequence[Any]]) -> bytes:
+    """Columns as lines of CSV: those in code by Arrow, where it is installed, with the same bytes.
+
+    >>> answers = Coded(np.array([1, 0, 1]), Values(["no", "a, b"]))
+    >>> csv_bytes([answers, [1, 2, 3]]) == csv_text(list(zip(answers, [1, 2, 3]))).encode()
+    True
+    """
+    if not any(isinstance(column, Coded) for column in columns) or arrow_or_none() is None:
+        return csv_text(list(zip(*columns, strict=True))).encode()
+    if not len(columns[0]):
+        return b""
+    cells = [column if isinstance(column, Coded) else _each(column) for column in columns]
+    if len(cells) == 1:
+        return _bytes_of(cells[0].values.alone.take(_arrow().array(cells[0].codes)))
+    from pyarrow import compute
+
+    *inner, last = cells
+    texts = [cell.values.inner.take(_arrow().array(cell.codes)) for cell in inner]
+    texts.append(last.values.last.take(_arrow().array(last.codes)))
+    return _bytes_of(compute.binary_join_element_wise(*texts, _arrow().scalar("", _arrow().large_string())))
+
+
+def _each(column: Sequence[Any]) -> Coded:
+    """A column whose cells are taken to differ."""
+    return Coded(np.arange(len(column)), Values(column))
+
+
+def _bytes_of(texts: Any) -> bytes:
+    """All texts, one after the other: they lie so in memory."""
+    _, offsets, content = texts.buffers()
+    ends = np.frombuffer(offsets, dtype=np.int64)[[texts.offset, texts.offset + len(texts)]]
+    return memoryview(content)[int(ends[0]) : int(ends[1])].tobytes() if content is not None else b""
