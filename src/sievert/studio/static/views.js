@@ -80,6 +80,8 @@ class Places extends Single {
   extra(part) {
     this.card.extra.replaceChildren(...(part.region ? [this.editor.element] : []));
     if (!part.region) return;
+    // The same numbers, to be changed.
+    this.card.facts.replaceChildren();
     this.editor.show(part.region);
     const drawing = this.card.picture.place;
     if (!part.figure) return;
