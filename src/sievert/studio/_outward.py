@@ -22,11 +22,11 @@ __all__ = ["backward", "exported", "report"]
 FORMS = ("toml", "python", "command")
 
 
-def exported(case: Case, form: str) -> Shown:
+def exported(case: Case, text: str, form: str) -> Shown:
     """The same question in another form, with the name of a file for it."""
     name = case.scenario.source
     if form == "toml":
-        return {"content": case.text, "name": name}
+        return {"content": text, "name": name}
     if form == "python":
         return {"content": as_python(case.scenario), "name": f"{name.removesuffix('.toml')}.py"}
     if form != "command":
