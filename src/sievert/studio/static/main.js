@@ -128,7 +128,7 @@ function tools(state, start, tabs) {
     if (key === "y" || event.shiftKey) state.redo();
     else state.undo();
   });
-  opening(state, start);
+  opening(state, start, tabs);
   byId("copy").addEventListener("change", async event => {
     const form = event.target.value;
     event.target.value = "";
@@ -143,7 +143,7 @@ function tools(state, start, tabs) {
   });
 }
 
-function opening(state, start) {
+function opening(state, start, tabs) {
   const choices = byId("open");
   choices.replaceChildren(h("option", { value: "" }, "…"), ...start.examples.map(name => h("option", { value: name }, name)));
   choices.parentElement.hidden = !start.examples.length;
@@ -153,6 +153,8 @@ function opening(state, start) {
     try {
       const opened = await post("open", { name });
       byId("name").textContent = opened.name;
+      start.text = opened.text;
+      tabs.opened();
       await state.replace(opened.text, "open");
     } catch (error) {
       failed(error);
