@@ -108,12 +108,12 @@ export class Backward {
     clearTimeout(this.timer);
     this.asked?.abort();
     this.asked = null;
+    this.answer.classList.toggle("stale", JSON.stringify(this.question()) !== this.solved);
   }
 
   /** Once nothing has changed for a while: the newest question takes the place of an older one. */
   later(wait = 350) {
     this.stop();
-    this.answer.classList.toggle("stale", JSON.stringify(this.question()) !== this.solved);
     this.timer = setTimeout(() => this.solve(), wait);
   }
 

@@ -21,6 +21,7 @@ async function begin() {
     pictures: answer => tabs.show(answer),
     busy: value => {
       if (value) backward.stop();
+      else if (state.answer?.ok) backward.later();
       moving(value);
       idle(!value && typing === null);
     },
@@ -45,7 +46,7 @@ async function begin() {
     for (const [name, slider] of Object.entries(sliders)) slider.show(controls?.[name], state.waiting.has(JSON.stringify(name)));
     verdict(answer);
     tabs.turn(ok ? answer.hash : null);
-    if (ok) backward.later();
+    if (ok) backward.stop();
     else backward.clear();
   }
 
