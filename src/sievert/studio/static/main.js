@@ -41,6 +41,8 @@ async function begin() {
     if (text.value !== state.text && !(document.activeElement === text && typing)) text.value = state.text;
     form.show(file, errors);
     complaints(errors);
+    // A change that was refused leaves the file, and its answers, as they were.
+    if (!ok && answer.hash && answer.hash === tabs.hash) return;
     byId("undo").disabled = !state.done.length;
     byId("redo").disabled = !state.undone.length;
     for (const [name, slider] of Object.entries(sliders)) slider.show(controls?.[name], state.waiting.has(JSON.stringify(name)));
@@ -54,8 +56,8 @@ async function begin() {
     if (typing === null) return;
     clearTimeout(typing);
     typing = null;
-    if (text.value === state.text) idle(state.running === null);
-    else state.replace(text.value, "typed");
+    state.replace(text.value, "typed");
+    if (state.running === null) idle(true);
   };
   text.addEventListener("input", () => {
     clearTimeout(typing);

@@ -146,7 +146,7 @@ class Long {
 class Compare extends Long {
   constructor(name, title, options) {
     super(name, title, options);
-    this.start = options.start;
+    this.first = options.start;
     this.other = h("textarea", { id: "other", rows: 10, spellcheck: "false", wrap: "off" });
     this.opened();
     this.pick = h("select", { id: "pick" }, h("option", { value: "" }, "…"),
@@ -164,7 +164,7 @@ class Compare extends Long {
   }
 
   opened() {
-    this.other.value = this.start.text;
+    this.other.value = this.first.text;
   }
 
   async take() {
