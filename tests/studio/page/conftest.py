@@ -27,6 +27,7 @@ OPTIONS = [
     "--disable-default-apps",
     "--disable-sync",
     "--no-first-run",
+    "--disable-lcd-text",
 ]
 
 
@@ -146,8 +147,10 @@ class Studio:
         return found
 
     def settle(self) -> None:
-        """Wait until nothing is on its way, typed words included."""
+        """Wait until nothing is on its way: typed words, answers, long work of what is seen."""
         self.page.wait_for_selector("body[data-idle=true]")
+        self.page.wait_for_selector("[role=tabpanel]:not([hidden]) .job:not([hidden])", state="hidden")
+        self.page.wait_for_selector("[data-hurried]", state="detached")
 
     def only_checked(self) -> None:
         """From now on the server checks the text and computes nothing from it."""
@@ -198,6 +201,7 @@ def studio(context: Any, served: tuple[str, Recorder], folder: Path) -> Iterator
     page.wait_for_selector("body[data-ready=true]")
     yield Studio(page, watch, folder)
     content = page.content()
+    page.evaluate("() => localStorage.clear()")
     page.close()
     assert watch.problems == []
     assert CANARY not in content

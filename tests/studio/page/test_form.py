@@ -44,17 +44,17 @@ def test_every_kind_of_field_writes_its_key(studio: Any) -> None:
         assert studio.page.inner_text("#errors") == "", (path, value)
 
     given(["policy", "records"], "40")
-    given(["policy", "values"], '["a", "b", "c"]')
-    given(["query", "where"], '["a"]')
+    given(["policy", "values"], '["very low", "low", "c"]')
+    given(["query", "where"], '["c"]')
     given(["policy", "secrets"], "line")
     given(["policy", "adjacency"], "replace")
     given(["mechanism", "kind"], "geometric")
     given(["adversary", "observations"], "")
     document = tomllib.loads(studio.text())
-    policy = {"values": ["a", "b", "c"], "secrets": "line", "records": 40, "adjacency": "replace"}
+    policy = {"values": ["very low", "low", "c"], "secrets": "line", "records": 40, "adjacency": "replace"}
     assert document["policy"] == policy
     assert (
-        document["query"] == {"kind": "count", "where": ["a"]}
+        document["query"] == {"kind": "count", "where": ["c"]}
         and document["mechanism"]["kind"] == "geometric"
     )
     assert "observations" not in document["adversary"]

@@ -11,7 +11,8 @@ async function sent(address, options) {
   let response;
   try {
     response = await fetch(address, { credentials: "same-origin", cache: "no-store", ...options });
-  } catch {
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
     throw new Refusal(0, "The studio does not answer: is `sievert studio` still running? The text below is all there is of your file; copy it before you close this page.");
   }
   if (response.ok) return response;
@@ -32,7 +33,7 @@ const body = value => ({
 });
 
 export const get = async name => (await sent(`/api/${name}`, {})).json();
-export const post = async (name, value) => (await sent(`/api/${name}`, body(value))).json();
+export const post = async (name, value, signal) => (await sent(`/api/${name}`, { ...body(value), signal })).json();
 export const remove = async name => (await sent(`/api/${name}`, { method: "DELETE", headers: { "Content-Type": "application/json" } })).json();
 
 /** What the server makes of the text as a file to be saved. */

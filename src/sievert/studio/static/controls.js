@@ -10,14 +10,14 @@ export class Slider {
   constructor(name, { title, ends, whole }, change) {
     Object.assign(this, { name, whole, change });
     this.element = byId(name);
-    this.range = h("input", { type: "range", id: `${name}-range`, min: "0", max: String(STEPS), step: "1", "aria-describedby": `${name}-ends` });
+    this.range = h("input", { type: "range", id: `${name}-range`, min: "0", max: String(STEPS), step: "1", "aria-describedby": `${name}-least ${name}-most` });
     this.box = h("input", { type: "text", id: `${name}-box`, inputmode: "decimal", "aria-label": `${title}, as a number`, size: 7 });
     this.unit = h("span", { class: "unit" });
     this.reason = h("p", { class: "soft", hidden: true });
     this.element.replaceChildren(
       h("div", { class: "line" }, h("label", { for: `${name}-range` }, title), h("span", { class: "boxed" }, this.box, this.unit)),
-      this.range,
-      h("div", { class: "ends soft", id: `${name}-ends` }, h("span", {}, ends[0]), h("span", {}, ends[1])), this.reason);
+      h("div", { class: "slide soft" }, h("span", { id: `${name}-least` }, ends[0]), this.range, h("span", { id: `${name}-most` }, ends[1])),
+      this.reason);
     this.range.addEventListener("input", () => this.send(this.value(Number(this.range.value))));
     this.box.addEventListener("change", () => this.typed());
     this.box.addEventListener("keydown", event => { if (event.key === "Enter") this.typed(); });
@@ -71,6 +71,12 @@ export class Slider {
   }
 }
 
+/** Four digits of a number, and not more than it: a smaller ε keeps every limit that a larger one keeps. */
+function downward(value) {
+  const scale = 10 ** (3 - Math.floor(Math.log10(value)));
+  return Number(short(Math.floor(value * scale) / scale, 4));
+}
+
 /** The largest ε that keeps a limit: for this mechanism, and for any. */
 export class Backward {
   constructor(quantities, text, change) {
@@ -92,43 +98,51 @@ export class Backward {
   }
 
   clear() {
-    clearTimeout(this.timer);
-    this.asked = null;
+    this.stop();
+    this.solved = null;
     this.answer.replaceChildren();
+  }
+
+  /** Something else is asked first. */
+  stop() {
+    clearTimeout(this.timer);
+    this.asked?.abort();
+    this.asked = null;
   }
 
   /** Once nothing has changed for a while: the newest question takes the place of an older one. */
   later(wait = 350) {
-    clearTimeout(this.timer);
+    this.stop();
     this.timer = setTimeout(() => this.solve(), wait);
   }
 
   async solve() {
-    const limit = typed(this.limit.value);
     const text = this.text();
-    const fine = typeof limit === "number";
-    if (this.limit.value.trim() === "" || text === null) return this.answer.replaceChildren();
+    if (this.limit.value.trim() === "" || text === null) return this.clear();
+    const question = { text, quantity: this.quantity.value, limit: typed(this.limit.value) };
+    if (JSON.stringify(question) === this.solved) return;
+    const fine = typeof question.limit === "number";
     if (fine) this.limit.removeAttribute("aria-invalid");
     else this.limit.setAttribute("aria-invalid", "true");
     if (!fine) return this.answer.replaceChildren("Give a number.");
-    const turn = (this.asked = {});
-    let found;
+    const asked = (this.asked = new AbortController());
     try {
-      found = await post("backward", { text, quantity: this.quantity.value, limit });
+      const found = await post("backward", question, asked.signal);
+      if (asked !== this.asked) return;
+      this.solved = JSON.stringify(question);
+      this.show(found);
     } catch (error) {
-      found = { refused: error.message };
+      if (asked === this.asked) this.show({ refused: error.message });
     }
-    if (turn !== this.asked) return;
-    this.show(found);
   }
 
   show(found) {
     if (found.refused) return this.answer.replaceChildren(h("p", { class: "soft" }, words(found.refused)));
     this.answer.replaceChildren(...["this", "any"].filter(name => found[name]).map(name => {
       const { eps, sentence } = found[name];
-      const usable = typeof eps === "number" && eps > 0 && name === "this";
-      return h("p", {}, words(sentence), " ", usable
-        ? h("button", { type: "button", onclick: () => this.change({ control: "eps", value: eps }) }, `Take ε = ${short(eps, 4)}`)
+      const taken = typeof eps === "number" && eps > 0 ? downward(eps) : 0;
+      return h("p", {}, name === "any" ? "Any mechanism: " : "", words(sentence), " ", taken > 0
+        ? h("button", { type: "button", onclick: () => this.change({ control: "eps", value: taken }) }, `Take ε = ${taken}`)
         : null);
     }));
   }

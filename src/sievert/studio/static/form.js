@@ -5,16 +5,25 @@ import { at, typed, written } from "./toml.js";
 let serial = 0;
 
 export class Form {
-  constructor(sections, change) {
-    this.change = change;
+  /** @param forms the sections of every kind of file, by the table that tells it: policy, documents or vectors. */
+  constructor(forms, change) {
+    Object.assign(this, { forms, change });
     this.element = byId("form");
-    this.sections = sections.map(section => new Section(section, change));
-    this.element.replaceChildren(...this.sections.map(section => section.element));
     this.element.addEventListener("submit", event => event.preventDefault());
+    this.become("policy");
   }
 
-  /** Show a document with the errors at their keys; what is being typed is left alone. */
+  /** The form of another kind of file. */
+  become(kind) {
+    if (kind === this.kind) return;
+    this.kind = kind;
+    this.sections = this.forms[kind].map(section => new Section(section, this.change));
+    this.element.replaceChildren(...this.sections.map(section => section.element));
+  }
+
+  /** Show a file with the errors at their keys; what is being typed is left alone. */
   show(file, errors) {
+    if (file) this.become(Object.keys(this.forms).find(kind => kind in file) ?? this.kind);
     for (const section of this.sections) {
       section.mark(errors);
       if (file) section.show(file);
@@ -55,7 +64,7 @@ class Section {
     this.note.textContent = present ? "" : "not given";
     if (!this.opened) {
       this.opened = true;
-      this.element.open = present && ["policy", "query", "mechanism", "adversary", "accept"].includes(this.spec.key);
+      this.element.open = present && ["policy", "documents", "vectors", "query", "mechanism", "adversary", "accept"].includes(this.spec.key);
     } else if (present && this.absent) this.element.open = true;
     this.absent = !present;
   }

@@ -4,6 +4,24 @@ import { h, say } from "./dom.js";
 
 const POLL = [60, 120, 200, 300];
 
+/** The end of a job, told as it goes; null, and the server told to stop, once it is no longer wanted. */
+export async function awaited(job, wanted, tell) {
+  for (let round = 0; ; round += 1) {
+    await new Promise(done => { setTimeout(done, POLL[Math.min(round, POLL.length - 1)]); });
+    if (!wanted()) {
+      await remove(`jobs/${job}`);
+      return null;
+    }
+    const found = await get(`jobs/${job}`);
+    if (found.state !== "waiting" && found.state !== "running") return found;
+    if (wanted()) tell(found);
+  }
+}
+
+/** What is shown of a job that has ended. */
+export const outcome = ({ state, answer, message }) =>
+  (state === "done" ? answer : { refused: message ?? answer?.message ?? "It could not be computed." });
+
 export class Job {
   /** @param shown called with the answer, or with why there is none. */
   constructor(part, shown) {
@@ -30,18 +48,12 @@ export class Job {
 
   /** Wait for a job, telling how far it is. */
   async follow(job) {
-    if (this.id !== job) this.leave();
-    this.id = job;
+    this.leave();
     const { turn } = this;
+    this.id = job;
     this.waits("waiting");
-    for (let round = 0; ; round += 1) {
-      await new Promise(done => { setTimeout(done, POLL[Math.min(round, POLL.length - 1)]); });
-      if (turn !== this.turn) return;
-      const found = await get(`jobs/${job}`);
-      if (turn !== this.turn) return;
-      if (found.state !== "waiting" && found.state !== "running") return this.ended(found);
-      this.tell(found);
-    }
+    const found = await awaited(job, () => turn === this.turn, state => this.tell(state));
+    if (found !== null && turn === this.turn) await this.ended(found);
   }
 
   tell({ state, progress }) {
@@ -50,12 +62,10 @@ export class Job {
     this.words.textContent = progress?.words || state;
   }
 
-  ended({ state, answer, message }) {
+  ended(found) {
     this.id = null;
     this.element.hidden = true;
-    if (state === "done") return this.shown(answer);
-    if (state === "failed") return this.shown({ refused: message ?? answer?.message ?? "It could not be computed." });
-    return this.standing();
+    return found.state === "cancelled" ? this.standing() : this.shown(outcome(found));
   }
 
   cancelled() {
@@ -74,13 +84,11 @@ export class Job {
     this.words.textContent = "Cancelled.";
   }
 
-  /** No longer wanted: the server is told, and nobody waits for its word. */
+  /** No longer wanted: whoever waits for it tells the server. */
   leave() {
-    const { id } = this;
     this.turn += 1;
     this.id = null;
     this.element.hidden = true;
-    if (id !== null) remove(`jobs/${id}`).catch(error => say(error.message, true));
   }
 
   waits(text) {

@@ -1,39 +1,38 @@
 // The studio: the file on the left, its answers on the right, one text between them.
 import { download, get, post } from "./api.js";
 import { Backward, Slider } from "./controls.js";
-import { byId, grid, h, keep, say, words } from "./dom.js";
-import { redraw } from "./figures.js";
+import { byId, cell, h, keep, say, words } from "./dom.js";
+import { moving, redraw } from "./figures.js";
 import { Form, said } from "./form.js";
 import { State } from "./state.js";
 import { Tabs } from "./views.js";
 
-const QUANTITIES = [
-  { name: "guess", title: "as the best guess about one record", default: 0.5 },
-  { name: "bits", title: "bits of leakage about one record", default: 1 },
-];
-
 async function begin() {
   const start = await get("start");
-  byId("name").textContent = start.name ?? "";
-  document.title = `${start.name ?? "New file"} · Sievert studio`;
+  byId("name").textContent = start.name;
+  document.title = `${start.name} · Sievert studio`;
   byId("colophon").textContent = `Sievert ${start.version}. Everything on this page is computed on this machine; nothing leaves it, and no private data are read.`;
 
   let typing = null;
-  const change = edit => state.edit(edit);
+  const change = (...edits) => state.edit(...edits);
   const state = new State({
     wanted: () => tabs.wanted(),
     headline: answer => headline(answer),
     pictures: answer => tabs.show(answer),
-    busy: value => idle(!value && typing === null),
+    busy: value => {
+      if (value) backward.stop();
+      moving(value);
+      idle(!value && typing === null);
+    },
     failed,
   });
   const text = byId("text");
-  const form = new Form(start.sections ?? [], change);
+  const form = new Form(start.sections_of, change);
   const sliders = {
     eps: new Slider("eps", { title: "ε of one release", ends: ["more privacy", "more accuracy"], whole: false }, change),
     releases: new Slider("releases", { title: "Releases of the same data", ends: ["one", "many"], whole: true }, change),
   };
-  const backward = new Backward(start.quantities ?? QUANTITIES, () => (state.answer?.ok ? state.text : null), change);
+  const backward = new Backward(start.quantities, () => (state.answer?.ok ? state.text : null), change);
   const tabs = new Tabs({ change, text: () => state.text, start }, () => state.ask());
 
   function headline(answer) {
@@ -79,18 +78,16 @@ function verdict({ ok, hash, errors = [], parts = {} }) {
   place.dataset.hash = hash ?? "";
   if (!ok) {
     place.replaceChildren(h("p", {}, words(errors.length ? said(errors[0]) : "The file cannot be read.")));
-    return standing(null);
+    return numbers();
   }
-  place.replaceChildren(h("p", {}, words(part.refused ?? part.sentence)));
-  standing(part.table);
+  place.replaceChildren(h("p", {}, words(part.job ? "Computing …" : part.refused ?? part.sentence)));
+  numbers(part.facts);
 }
 
-/** This mechanism beside its promise and beside any mechanism. */
-function standing(table) {
-  const place = byId("standing");
-  const open = place.querySelector("details")?.open ?? false;
-  place.replaceChildren(...(table ? [grid({ ...table, caption: "" }, "Who could guess how much"),
-    table.caption ? h("details", { open }, h("summary", {}, "What the columns mean"), h("p", {}, words(table.caption))) : ""] : []));
+/** The numbers of the headline. */
+function numbers(facts = []) {
+  byId("numbers").replaceChildren(...facts.map(({ name, value, unit }) =>
+    h("div", {}, h("dt", {}, name), h("dd", {}, cell(value), unit && unit !== "probability" && !String(value).endsWith(unit) ? ` ${unit}` : ""))));
 }
 
 function complaints(errors) {
@@ -148,8 +145,8 @@ function tools(state, start, tabs) {
 
 function opening(state, start) {
   const choices = byId("open");
-  choices.replaceChildren(h("option", { value: "" }, "…"), ...(start.examples ?? []).map(name => h("option", { value: name }, name)));
-  choices.parentElement.hidden = !(start.examples ?? []).length;
+  choices.replaceChildren(h("option", { value: "" }, "…"), ...start.examples.map(name => h("option", { value: name }, name)));
+  choices.parentElement.hidden = !start.examples.length;
   choices.addEventListener("change", async () => {
     const name = choices.value;
     choices.value = "";

@@ -26,8 +26,8 @@ export class RegionEditor {
   }
 
   /** A rectangle was drawn on the plot. */
-  drawn({ x, y }) {
-    const ends = { west: Math.min(...x), east: Math.max(...x), south: Math.min(...y), north: Math.max(...y) };
-    for (const [name, value] of Object.entries(ends)) this.change({ path: [...this.region.path, name], value: Number(short(value, 6)) });
+  drawn({ x0, x1, y0, y1 }) {
+    const ends = { south: Math.min(y0, y1), west: Math.min(x0, x1), north: Math.max(y0, y1), east: Math.max(x0, x1) };
+    this.change(...Object.entries(ends).map(([name, value]) => ({ path: [...this.region.path, name], value: Number(short(value, 6)) })));
   }
 }

@@ -1,6 +1,7 @@
 // One text and its undo list. Changes wait here until the server has made them; one request is in flight, and what
 // waits is always the newest: a change of a key takes the place of an older one of the same key.
 import { post } from "./api.js";
+import { awaited, outcome } from "./jobs.js";
 
 // Changes from one source within this time (milliseconds) are one step of the undo list.
 const ONE_STEP = 900;
@@ -23,10 +24,12 @@ export class State {
     this.last = { source: null, at: 0 };
   }
 
-  /** A change of one key, or of what a slider stands for. */
-  edit(change) {
-    this.waiting.delete(keyOf(change));
-    this.waiting.set(keyOf(change), change);
+  /** Changes of keys, or of what a slider stands for, made together. */
+  edit(...changes) {
+    for (const change of changes) {
+      this.waiting.delete(keyOf(change));
+      this.waiting.set(keyOf(change), change);
+    }
     return this.ask();
   }
 
@@ -99,10 +102,21 @@ export class State {
     if (first.text !== undefined && first.text !== this.text) this.keep(first.text, source);
     this.answer = first;
     this.headline(first);
+    if (!await this.later(first, version)) return;
     const { parts, settings } = this.wanted();
     if (!first.ok || !parts.length) return;
     const second = await post("answer", { text: this.text, parts, settings });
     if (version === this.version) await this.pictures(second);
+  }
+
+  /** A headline that takes a while comes before the pictures all the same, unless something newer waits. */
+  async later(first, version) {
+    const { job } = first.parts?.headline ?? {};
+    if (!job) return true;
+    const found = await awaited(job, () => version === this.version && !this.dirty, () => {});
+    if (found === null || version !== this.version) return false;
+    this.headline({ ...first, parts: { ...first.parts, headline: outcome(found) } });
+    return true;
   }
 
   /** Only if no newer change of the same key has taken its place. */

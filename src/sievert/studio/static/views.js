@@ -73,7 +73,7 @@ class Secrets extends Single {
 
 class Places extends Single {
   constructor(name, title, { change }) {
-    super(name, title, { height: 480, layout: { dragmode: "select" } });
+    super(name, title, { height: 480, layout: { dragmode: "drawrect", newshape: { line: { color: "#b3361f", width: 2 }, drawdirection: "diagonal" } } });
     this.editor = new RegionEditor(change);
   }
 
@@ -83,8 +83,8 @@ class Places extends Single {
     this.editor.show(part.region);
     const drawing = this.card.picture.place;
     if (!part.figure) return;
-    drawing.removeAllListeners?.("plotly_selected");
-    drawing.on("plotly_selected", event => { if (event?.range) this.editor.drawn(event.range); });
+    drawing.removeAllListeners("plotly_relayout");
+    drawing.on("plotly_relayout", ({ shapes }) => { if (shapes?.length) this.editor.drawn(shapes.at(-1)); });
   }
 }
 
@@ -148,7 +148,7 @@ class Compare extends Long {
     this.other.value = options.start.text;
     this.pick = h("select", { id: "pick" }, h("option", { value: "" }, "…"),
       h("option", { value: "now" }, "the file as it is now"), h("option", { value: "start" }, "the file as it was opened"),
-      (options.start.examples ?? []).map(item => h("option", { value: `open:${item}` }, item)));
+      options.start.examples.map(item => h("option", { value: `open:${item}` }, item)));
     this.pick.addEventListener("change", () => this.take(options.start));
     this.other.addEventListener("input", () => this.follow(this.card.hash));
     this.element.prepend(h("details", { class: "other" }, h("summary", {}, "A is the file; B is this text"),
@@ -188,7 +188,7 @@ const TABS = [
 export class Tabs {
   constructor(options, ask) {
     this.ask = ask;
-    const told = Object.fromEntries((options.start.parts ?? []).map(part => [part.name, part.title]));
+    const told = Object.fromEntries(options.start.parts.map(part => [part.name, part.title]));
     const titles = Object.fromEntries(TABS.map(([name, title]) => [name, told[name] ?? title]));
     this.views = TABS.map(([name, , View]) => {
       const title = titles[name];
