@@ -14,6 +14,7 @@ from ._counting import expanded as expanded
 from ._counting import reports_by_person as reports_by_person
 from ._engines import Engine as Engine
 from ._engines import Workers as Workers
+from ._folders import files_in as files_in
 from ._folders import is_several as is_several
 from ._reading import channel_bytes as channel_bytes
 from ._reading import existing as existing
