@@ -91,8 +91,5 @@ def _moves(context: Any) -> list[Row]:
         seconds = [found / 1000 for found in page.evaluate(f"probes.moves({MOVES})")]
         page.close()
     spread = f"{min(seconds) * 1000:.0f} to {max(seconds) * 1000:.0f} ms"
-    return [
-        Row(
-            "ε slider to three pictures, median", MOVES, statistics.median(seconds), "page anew", anew, spread
-        )
-    ]
+    median = statistics.median(seconds)
+    return [Row("ε slider to three pictures, median", MOVES, median, "page anew", anew, spread)]

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
+import pyarrow
+from pyarrow import parquet
 
 from sievert.spaces import Region
 
@@ -186,6 +188,21 @@ def clinic(rng: np.random.Generator) -> None:
     write("clinic.csv", ["patient", "ward", "nights"], [rows[i] for i in order])
 
 
+def rides(rng: np.random.Generator) -> None:
+    """Three months of a bicycle scheme, a Parquet file each: who rode from which zone, for how long."""
+    (DATA / "rides").mkdir(exist_ok=True)
+    zones = ["harbour", "market", "old town", "park", "station", "university"]
+    riders = np.repeat(np.arange(1, 601), rng.geometric(0.25, 600))
+    rng.shuffle(riders)
+    for month, part in enumerate(np.array_split(riders, 3), 1):
+        columns = {
+            "rider": [f"r{number:04d}" for number in part.tolist()],
+            "zone": rng.choice(zones, len(part), p=[0.1, 0.2, 0.15, 0.1, 0.3, 0.15]).tolist(),
+            "minutes": np.minimum(rng.geometric(0.06, len(part)), 120).tolist(),
+        }
+        parquet.write_table(pyarrow.table(columns), DATA / "rides" / f"2026-{month:02d}.parquet")
+
+
 def main() -> None:
     """Write every file."""
     DATA.mkdir(exist_ok=True)
@@ -203,6 +220,7 @@ def main() -> None:
     clinics(np.random.default_rng(20260107))
     clinic(np.random.default_rng(20260107))
     centre(np.random.default_rng(20260108))
+    rides(np.random.default_rng(20260108))
 
 
 if __name__ == "__main__":

@@ -31,6 +31,7 @@ TABLE: dict[str, dict[str, str | None]] = {
         "release": NOISE, "limits": WORST, "explain": AFTER, "design": "optimal design",
         "compare": "refinement",
     },
+    "centre-bicycles": {"release": RELEASED},
     "city-places": {
         "release": RELEASED, "limits": "worst leakage of a map", "explain": "worst leakage of a map",
         "design": None, "compare": None, "estimate": None,

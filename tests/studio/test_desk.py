@@ -1,6 +1,7 @@
 """From a text to answers: those of the commands; mistakes at their keys; nothing private is opened."""
 
 import json
+import math
 import os
 import shutil
 import sys
@@ -159,6 +160,31 @@ def test_an_edit_that_cannot_be(desk: Desk, daily: str) -> None:
         assert not found["ok"] and found["text"] == daily and found["errors"]
     found = checked(desk, daily, {"path": ["adversary", "gains"], "toml": '[{ tries = 2 }, "identity"]'})
     assert found["ok"] and found["document"]["adversary"]["gains"] == [{"tries": 2}, "identity"]
+
+
+@pytest.mark.parametrize(
+    ("quantity", "limit"), [("guess", 0.8), ("bits", 0.5), ("odds", 3.0), ("advantage", 0.2)]
+)
+def test_a_limit_is_solved_backwards(desk: Desk, daily: str, quantity: str, limit: float) -> None:
+    found = dict(desk.backward(daily, quantity, limit))
+    audit = sv.audit(
+        desk.case(checked(desk, daily, {"control": "eps", "value": found["this"]["eps"]})["text"]).scenario
+    )
+    before, after = audit.record.before, audit.repeated_guess
+    grown = {
+        "guess": after,
+        "bits": math.log2(after / before),
+        "odds": after / (1 - after) / (before / (1 - before)),
+        "advantage": after - before,
+    }
+    assert grown[quantity] == pytest.approx(limit, rel=1e-6) and grown[quantity] <= limit
+    assert found["any"]["eps"] < found["this"]["eps"]  # any mechanism may tell more
+    assert all(part["sentence"].endswith(".") for part in found.values())
+
+
+def test_what_cannot_be_solved_backwards_says_why(desk: Desk, daily: str) -> None:
+    for quantity, limit in (("guess", 0.1), ("bits", -1.0), ("nothing", 1.0)):
+        assert list(dict(desk.backward(daily, quantity, limit))) == ["refused"]
 
 
 def test_the_same_document_is_the_same_case(desk: Desk, daily: str) -> None:

@@ -28,12 +28,8 @@ def studio(
 
     Private data are not read and nothing is released. Needs the extra `studio`. Ctrl-C ends it.
     """
-    given = [
-        *([] if file is None else [str(file)]),
-        "--port",
-        str(port),
-        *([] if browser else ["--no-browser"]),
-    ]
+    quiet = [] if browser else ["--no-browser"]
+    given = ["--port", str(port), *quiet, *([] if file is None else ["--", str(file)])]
     # -P: a file of the current folder must not be taken for a module.
     command = [sys.executable, "-P", "-m", "sievert.studio", *given]
     if os.name == "nt":

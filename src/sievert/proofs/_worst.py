@@ -147,7 +147,11 @@ class WorstLeakageProof(Proof):
 
     def meaning(self) -> str:
         if not self.is_capacity:
-            return ""
+            return (
+                "whatever is released with this ε, nobody who is paid by these weights expects more than "
+                f"{shown_value(upper_value(self), down=False)}; of a prior, that is the probability of a "
+                "right guess."
+            )
         each = (
             "" if self.copies == 1 else f" about one record, and that to the power of {self.copies} about all"
         )

@@ -32,6 +32,8 @@ from ._seen import Seen as Seen
 from ._seen import belief_of as belief_of
 from ._seen import seen as seen
 from ._standing import Standing as Standing
+from ._standing import StandingRow as StandingRow
+from ._standing import guesses as guesses
 from ._standing import promised_guess as promised_guess
 from ._standing import standing as standing
 from ._together import TableShare as TableShare

@@ -20,6 +20,7 @@ from sievert.design import (
     Candidates,
     Existence,
     MinimaxRegret,
+    PlanarBeside,
     Setting,
     SurveyDesign,
     TableDesign,
@@ -30,6 +31,7 @@ from sievert.design import (
     is_universally_optimal,
     minimax_regret,
     place_design,
+    planar_beside,
     regret_tolerance,
     survey_design,
     table_design,
@@ -78,6 +80,7 @@ class Design(Result):
     universal: Universality | None = None
     exists: Existence | None = None
     regret: MinimaxRegret | None = None
+    beside: PlanarBeside | None = None
 
     @property
     def mechanism(self) -> Channel:
@@ -349,7 +352,18 @@ def listed_design(
         universal,
         exists,
         regret,
+        None if regret is not None else _beside(scenario, found),
     )
+
+
+def _beside(scenario: Scenario, found: Candidates) -> PlanarBeside | None:
+    """Planar geometric noise at the same ε and at the same guess, where places are cells of a map."""
+    if scenario.region is None or len(scenario.region) < 2 or not 0 < found.eps < math.inf:
+        return None
+    noise = noise_on_map(scenario.region, read_eps(found.eps))
+    belief = np.asarray(scenario.use_prior, dtype=np.float64)
+    best = found.optimal
+    return planar_beside(best.mechanism, float(best.loss), noise, belief, scenario.use_loss)
 
 
 def _other_priors(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack, cast, overload
 
-from sievert.errors import FileError, SievertError
+from sievert.errors import DataError, FileError, OutputError, SievertError
 from sievert.files import Described, Scenario, described, load_scenario, refuse_private
 from sievert.ledger import WAIT_SECONDS, WITHOUT_RELATION, Ledger, Relation, Reservation
 from sievert.numerics import number
@@ -41,7 +42,9 @@ from sievert.tables import (
     Engine,
     Rows,
     Unit,
+    Warehouse,
     Workers,
+    given_warehouse,
     is_several,
     open_rows,
     table_bytes,
@@ -171,7 +174,8 @@ def run(
     Parameters
     ----------
     scenario : a scenario or the path of its TOML file
-    data : a table in memory (pandas, polars, pyarrow) or another path, instead of [data] input
+    data : a table in memory (pandas, polars, pyarrow), one that is counted where it is (of Ibis, a DuckDB
+        relation, a lazy frame of polars) or another path, instead of [data]
     output : where the table goes, instead of [release] output
     id : name of the release in the ledger; every release has its own
     insecure_rng : another seed than the file's `test_seed`, for tests and demonstrations only; the file must
@@ -229,11 +233,32 @@ def run(
         shared = new_shared(plan, Path(os.path.abspath(listed.folder if data is None else "")))
         with engine.start(shared) as workers:
             return released(_UnitsJob(plan, seed, units, workers), asked)
-    rows = plan.data.rows(listed.folder) if data is None else open_rows(data)
-    if plan.unaccounted:
-        make_folder(plan.output.parent)
-        return _unaccounted(plan, *released_without_ledger(plan, rows, seed, id, asked.reporter("reading")))
-    return released(_TableJob(plan, seed, rows), asked)
+    with _opened(plan, data) as rows:
+        if plan.unaccounted:
+            make_folder(plan.output.parent)
+            done = released_without_ledger(plan, rows, seed, id, asked.reporter("reading"))
+            return _unaccounted(plan, *done)
+        return released(_TableJob(plan, seed, rows), asked)
+
+
+@contextmanager
+def _opened(plan: Plan, data: Any) -> Iterator[Rows | Warehouse]:
+    """The records: where they are counted, or as they are read."""
+    folder = plan.scenario.folder
+    counts = plan.central and not plan.scenario.policy.constrained
+    there = plan.data.warehouse(folder) if data is None and counts else None
+    if data is not None:
+        there = given_warehouse(data)
+        if there is not None and not counts:
+            raise DataError(
+                f"{there.name} is counted where it is, and this release needs every record; collect it into "
+                "a pandas, polars or pyarrow table, or name files as data.input"
+            )
+    if there is not None:
+        with there:
+            yield there
+        return
+    yield plan.data.rows(folder) if data is None else open_rows(data)
 
 
 def _units(plan: Plan, data: Any) -> list[Unit] | None:
@@ -341,14 +366,22 @@ class _PlanJob(Job[Any, Release]):
 class _TableJob(_PlanJob):
     """One table over all rows, or every row of one table by itself."""
 
-    rows: Rows
+    rows: Rows | Warehouse
 
     def read(self, asked: Asked) -> _Read:
         report = asked.reporter("reading")
         if self.plan.central:
             seen = Fingerprints(self.plan.columns)
-            return _Read(computed(self.plan, self.rows, report, seen), 0, seen)
-        return _Read(None, *check_rows(self.plan, self.rows, report))
+            try:
+                return _Read(computed(self.plan, self.rows, report, seen), 0, seen)
+            except OutputError as problem:
+                raise OutputError(f"{problem}; nothing was charged, run the same command again") from None
+        return _Read(None, *check_rows(self.plan, self._each, report))
+
+    @property
+    def _each(self) -> Rows:
+        assert isinstance(self.rows, Rows)
+        return self.rows
 
     def fingerprint(self, read: _Read, salt: str) -> str:
         return read.seen.total(salt)
@@ -356,7 +389,7 @@ class _TableJob(_PlanJob):
     def draw(self, read: _Read, held: Reservation, state: State, asked: Asked) -> Drawn:
         if read.totals is None:
             report = asked.reporter("drawing", read.rows)
-            sampler, noted = stream(self.plan, self.rows, held, state, read.seen, report)
+            sampler, noted = stream(self.plan, self._each, held, state, read.seen, report)
             return Drawn(sampler, None, noted)
         source = self.plan.sampler(SealedBits(state.key, state.secure))
         totals = chosen_tables(self.plan, read.totals, state.key)

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from sievert.errors import DataError, FileError, LedgerError
 from sievert.ledger import Reservation, file_hash, sync_folder
-from sievert.release._central import too_many_rows
+from sievert.release._central import refuse_too_many
 from sievert.release._domain import Fingerprints
 from sievert.release._local import OUTPUT, SealedBits, State, reading
 from sievert.release._plan import Plan
@@ -95,8 +95,8 @@ def check_units(
         read += contents.rows
         if progress is not None:
             progress(read)
-    if len(people[0]) and people[1].max() > plan.owned:
-        raise too_many_rows(str(plan.data.person), int(people[1].max()), plan.owned, "data.rows_per_person")
+    most = int(people[1].max(initial=0))
+    refuse_too_many(most, str(plan.data.person), plan.owned, "data.rows_per_person")
     return tuple(found)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import plotly.graph_objects as go
 
 from sievert.channels import Channel
 from sievert.numerics import guess_words
-from sievert.questions.audit import Audit
+from sievert.questions import StandingRow
 from sievert.report._bars import bars
 from sievert.report._page import Picture
 from sievert.report.plots._style import AFTER, laid_out, percents
@@ -29,12 +31,11 @@ def published_picture(channel: Channel) -> Picture:
     return Picture("What is published", caption, figure)
 
 
-def guesses_picture(found: Audit) -> Picture:
+def guesses_picture(rows: Sequence[StandingRow], releases: int) -> Picture:
     """The best guess before and after, by this mechanism and by any with its promise."""
-    one, *later = [row for row in found.standing.rows if row.unit == "probability"]
-    shown = [("before", one.before, True)]
-    for row in (one, *later):
-        when = "after one" if row is one else f"after {found.observations}"
+    shown = [("before", rows[0].before, True)]
+    for row in rows:
+        when = "after one" if row is rows[0] else f"after {releases}"
         amounts = ((row.mechanism, when, False), (row.promise, f"{when}, promised", True))
         shown += [(name, amount.value, pale) for amount, name, pale in amounts if amount is not None]
     names, values, pale = zip(*shown, strict=True)

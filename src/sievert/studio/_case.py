@@ -27,13 +27,11 @@ class Case:
     Attributes
     ----------
     scenario : what the text describes
-    text : the text
     state : the digest of the validated document, which every answer carries
     reads : how the text of another file, B of a comparison, becomes a case
     """
 
     scenario: Described
-    text: str
     state: str
     reads: Callable[[str], Case] = field(repr=False)
     _kept: dict[str, Any] = field(default_factory=dict, repr=False)

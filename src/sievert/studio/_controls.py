@@ -18,6 +18,7 @@ Key = tuple[str | int, ...]
 QUANTITIES = (
     {"name": "guess", "title": "best guess about one record", "unit": "probability", "default": 0.5},
     {"name": "bits", "title": "bits by which that guess grows", "unit": "bits", "default": 1.0},
+    {"name": "odds", "title": "growth of its odds", "unit": "times", "default": 3.0},
     {"name": "advantage", "title": "growth of that guess", "unit": "probability", "default": 0.1},
 )
 EPS: Key = ("mechanism", "eps")

@@ -67,7 +67,7 @@ class Desk:
         if kept is None:
             if self._cases:
                 scenario = scenario.sharing(next(reversed(self._cases.values())).scenario)
-            kept = Case(scenario, text, state, self.case)
+            kept = Case(scenario, state, self.case)
         self._cases[state] = kept
         while len(self._cases) > KEPT:
             self._cases.popitem(last=False)
@@ -123,7 +123,7 @@ class Desk:
         """The file in another form."""
         from sievert.studio._outward import exported
 
-        yield "export", exported(self.case(text), form)
+        yield "export", exported(self.case(text), text, form)
 
     def report(self, text: str) -> Parts:
         """The page of the audit."""

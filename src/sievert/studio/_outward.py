@@ -10,6 +10,7 @@ from typing import Any
 from sievert.errors import FileError, SievertError
 from sievert.files import Scenario, as_python
 from sievert.numerics import brief
+from sievert.questions import largest_for_mechanism
 from sievert.questions.explain import weakest_for_file
 from sievert.report import audit
 from sievert.studio._case import Case
@@ -21,11 +22,11 @@ __all__ = ["backward", "exported", "report"]
 FORMS = ("toml", "python", "command")
 
 
-def exported(case: Case, form: str) -> Shown:
+def exported(case: Case, text: str, form: str) -> Shown:
     """The same question in another form, with the name of a file for it."""
     name = case.scenario.source
     if form == "toml":
-        return {"content": case.text, "name": name}
+        return {"content": text, "name": name}
     if form == "python":
         return {"content": as_python(case.scenario), "name": f"{name.removesuffix('.toml')}.py"}
     if form != "command":
@@ -55,7 +56,7 @@ def backward(case: Case, quantity: str, limit: float) -> dict[str, Shown]:
     except SievertError as problem:
         return {"refused": {"sentence": problem.in_file()}}
     return {
-        "this": _solved(lambda: _for_this(case.of_records, guess)),
+        "this": _solved(lambda: _for_this(case.of_records, limit, quantity)),
         "any": _solved(lambda: _for_any(case.of_records, guess)),
     }
 
@@ -66,6 +67,7 @@ def _as_guess(case: Case, quantity: str, limit: float) -> float:
     forms: dict[str, Callable[[float], float]] = {
         "guess": lambda share: share,
         "bits": lambda bits: before * 2.0 ** min(bits, 1000.0),
+        "odds": lambda times: times * before / (1 - before + times * before),
         "advantage": lambda growth: before + growth,
     }
     if quantity not in forms:
@@ -87,12 +89,15 @@ def _solved(solve: Callable[[], Shown]) -> Shown:
 
 def _for_any(scenario: Scenario, guess: float) -> Shown:
     found = weakest_for_file(scenario, guess, "eps")
-    return _said(found.value, f"Any mechanism: {found}.")
+    return _said(found.value, f"{found}.")
 
 
-def _for_this(scenario: Scenario, guess: float) -> Shown:
-    raise FileError("not yet")
+def _for_this(scenario: Scenario, limit: float, quantity: Any) -> Shown:
+    found = largest_for_mechanism(scenario, limit, quantity)
+    return _said(found.eps, f"{found}.")
 
 
 def _said(eps: float, sentence: str) -> dict[str, Any]:
-    return {"eps": eps if math.isfinite(eps) else None, "sentence": sentence}
+    # A symbol keeps its case.
+    opening = sentence[0].upper() if sentence[0].isascii() else sentence[0]
+    return {"eps": eps if math.isfinite(eps) else None, "sentence": f"{opening}{sentence[1:]}"}

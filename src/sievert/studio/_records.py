@@ -13,7 +13,8 @@ from typing import Any
 
 from sievert.channels import Channel, NoiseChannel, SeveralNoise
 from sievert.numerics import guess_words, in_bits, in_percent, number
-from sievert.questions import NoiseOfCell, noise_picture, together_of
+from sievert.questions import Headline, NoiseOfCell, guesses, noise_picture, together_of
+from sievert.questions import headline as first_sentence
 from sievert.questions.audit import Audit
 from sievert.report import (
     Picture,
@@ -38,19 +39,19 @@ FEWEST_RELEASES = 10
 
 
 def headline(case: Case, settings: Settings) -> Shown:
-    """The answer in one sentence, and who could guess how much."""
-    found: Audit = case.audit
-    header, rows = audit.table(found)
-    caption = audit.STANDING.format(found.standing.promise)
+    """The answer in one sentence, and its numbers."""
+    found = first_sentence(case.of_records)
+    facts = _facts(found)
+    rows = [(name, value) for name, (value, _) in facts.items()]
     return {
         "sentence": str(found),
         "good": found.passed,
-        "table": tabled(Table("Who could guess how much", header, rows, caption)),
-        "facts": facts_of(_facts(found)),
+        "table": tabled(Table("In numbers", ("", ""), rows)),
+        "facts": facts_of(facts),
     }
 
 
-def _facts(found: Audit) -> dict[str, tuple[str, str]]:
+def _facts(found: Headline) -> dict[str, tuple[str, str]]:
     """The numbers of the headline, by name, with their units."""
     most = "at most " if found.record_is_bound else ""
     told = {
@@ -70,17 +71,28 @@ def _facts(found: Audit) -> dict[str, tuple[str, str]]:
 
 def guess(case: Case, settings: Settings) -> Shown:
     """How well one record is guessed before, after and by anybody, and what each adversary gains."""
+    scenario = case.of_records
+    told = first_sentence(scenario)
+    pictures = _guesses(case, told)
+    if is_brief(settings):
+        return of_pictures(_about_record(told), pictures, brief=True)
     found: Audit = case.audit
-    header, rows = audit.leakages(found)
-    sections = dict(audit.lines(found))
-    about = "The value" if found.records == 1 else "One record"
+    sections, (header, rows) = dict(audit.lines(found)), audit.leakages(found)
+    caption = audit.STANDING.format(found.standing.promise)
+    tables = [Table("Who could guess how much", *audit.table(found), caption)]
+    tables += [Table("Leakage by adversary", header, rows)] if rows else []
     return of_pictures(
-        " ".join(sections[about]),
-        _guesses(case, found),
-        [Table("Leakage by adversary", header, rows)] if rows else [],
-        brief=is_brief(settings),
+        " ".join(sections["The value" if found.records == 1 else "One record"]),
+        pictures,
+        tables,
         sections=[[heading, list(lines)] for heading, lines in sections.items()],
     )
+
+
+def _about_record(told: Headline) -> str:
+    what, most = "the value" if told.records == 1 else "one record", "at most " * told.record_is_bound
+    before, after = in_percent(told.record.before), in_percent(told.record.after)
+    return f"{what[0].upper()}{what[1:]} is guessed with {before} before and {most}{after} after one release."
 
 
 def is_brief(settings: Settings) -> bool:
@@ -88,8 +100,8 @@ def is_brief(settings: Settings) -> bool:
     return settings.get("brief") is True
 
 
-def _guesses(case: Case, found: Audit) -> Iterator[Picture]:
-    yield guesses_picture(found)
+def _guesses(case: Case, told: Headline) -> Iterator[Picture]:
+    yield guesses_picture(guesses(case.of_records, told), told.observations)
     yield from _belief(case.of_records.channel, case)
 
 

@@ -12,7 +12,7 @@ from sievert.studio._gate import Gate
 
 __all__ = ["serve"]
 
-LOOPBACK = "127.0.0.1"
+LOOPBACK, LARGEST_PORT = "127.0.0.1", 65535
 
 
 def serve(file: Path | None = None, port: int = 0, *, browser: bool = True) -> None:
@@ -60,6 +60,8 @@ def _text_of(file: Path) -> str:
 
 def _listener(port: int) -> socket.socket:
     """A socket that only this machine reaches."""
+    if not 0 <= port <= LARGEST_PORT:
+        raise SievertError(f"port is {port}; give one from 0 (any free one) to {LARGEST_PORT}")
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

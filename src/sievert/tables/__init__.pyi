@@ -4,6 +4,8 @@ from ._batches import Source as Source
 from ._batches import data_files as data_files
 from ._batches import open_rows as open_rows
 from ._batches import person_key as person_key
+from ._batches import person_text as person_text
+from ._batches import plain_cell as plain_cell
 from ._coded import Coded as Coded
 from ._coded import Values as Values
 from ._coded import combined as combined
@@ -21,6 +23,7 @@ from ._reading import existing as existing
 from ._reading import read_channel as read_channel
 from ._reading import read_table as read_table
 from ._reading import write_channel as write_channel
+from ._sources import given_warehouse as given_warehouse
 from ._texts import Text as Text
 from ._texts import TextSource as TextSource
 from ._units import Contents as Contents
@@ -28,10 +31,14 @@ from ._units import Unit as Unit
 from ._units import units_in as units_in
 from ._vectors import UserVectors as UserVectors
 from ._vectors import VectorSource as VectorSource
+from ._warehouse import Cells as Cells
+from ._warehouse import PeopleThere as PeopleThere
+from ._warehouse import Warehouse as Warehouse
 from ._writing import NO_LINKS as NO_LINKS
 from ._writing import Outputs as Outputs
 from ._writing import TableWriter as TableWriter
 from ._writing import create as create
+from ._writing import files_named as files_named
 from ._writing import fits as fits
 from ._writing import give_name as give_name
 from ._writing import is_inside as is_inside

@@ -13,10 +13,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, date, datetime, time
+from decimal import MAX_PREC, Context, Decimal
 from itertools import islice
 from operator import itemgetter
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import Field
 
@@ -28,7 +30,21 @@ from sievert.tables._coded import arrow_or_none, coded
 from sievert.tables._folders import files_in, is_several
 from sievert.tables._reading import existing
 
-__all__ = ["BATCH_ROWS", "Batch", "Rows", "Source", "data_files", "open_rows", "parquet_groups", "person_key"]
+if TYPE_CHECKING:
+    from sievert.tables._warehouse import Warehouse
+
+__all__ = [
+    "BATCH_ROWS",
+    "Batch",
+    "Rows",
+    "Source",
+    "data_files",
+    "open_rows",
+    "parquet_groups",
+    "person_key",
+    "person_text",
+    "plain_cell",
+]
 
 BATCH_ROWS = 65_536
 CHUNK_ROWS = 2048
@@ -376,6 +392,9 @@ class Source(Noun, noun="source"):
 
     tables_only = True
     default = "input"
+    homes = ("sievert.tables._batches", "sievert.tables._sources")
+    # Whether every record can be read, not only how many have which value.
+    by_record: ClassVar[bool] = True
 
     column: Annotated[
         str | list[str] | None,
@@ -402,6 +421,10 @@ class Source(Noun, noun="source"):
         """The folder or pattern of files that the records are in; None where they are one table."""
         return None
 
+    def warehouse(self, folder: Path) -> Warehouse | None:
+        """What counts the records where they are; None where they are read."""
+        return None
+
 
 @kind(Source, key="input")
 class FileSource(Source):
@@ -410,8 +433,8 @@ class FileSource(Source):
     input: Annotated[
         PrivatePath,
         Field(
-            description="the data: `.csv`, `.tsv`, `.parquet`, `.arrow`, `.feather` or `.ipc`, or a folder "
-            "or pattern of such files"
+            description="the data: `.csv`, `.tsv`, `.parquet`, `.arrow`, `.feather` or `.ipc`; a folder or a "
+            "pattern such as `visits/*.parquet` is one table"
         ),
     ]
 
@@ -422,6 +445,25 @@ class FileSource(Source):
 
     def several(self, folder: Path) -> str | Path | None:
         return self.input if is_several(self.input, folder) else None
+
+    def warehouse(self, folder: Path) -> Warehouse | None:
+        from sievert.tables._sources import counted_files
+
+        return counted_files(self.input, folder)
+
+
+def plain_cell(cell: Any) -> Any:
+    """A cell as a file of texts would have it: decimals, days and moments are texts.
+
+    >>> plain_cell(Decimal("1.50")), plain_cell(date(2024, 1, 31)), plain_cell(datetime(2024, 1, 31, 12, 30))
+    ('1.50', '2024-01-31', '2024-01-31 12:30:00')
+    """
+    if isinstance(cell, datetime):
+        found = cell if cell.tzinfo is None else cell.astimezone(UTC).replace(tzinfo=None)
+        return found.isoformat(" ").rstrip("0") if found.microsecond else found.isoformat(" ")
+    if isinstance(cell, Decimal):
+        return None if cell.is_nan() else str(cell)
+    return cell.isoformat() if isinstance(cell, date | time) else cell
 
 
 def person_key(cell: object) -> str:
@@ -440,3 +482,18 @@ def person_key(cell: object) -> str:
         return str(as_fraction(text))
     except ValueError:
         return text
+
+
+def person_text(cell: object) -> str:
+    """Whom a cell names, in one text for all who count: numbers are written out as decimals.
+
+    >>> [person_text(cell) for cell in (" ann", "01.50", "1e2", -0.0, "3/2")]
+    ['ann', '1.5', '100', '0', '3/2']
+    """
+    key = person_key(plain_cell(cell))
+    text = str(plain_cell(cell)).strip()
+    if key == text or as_float(text) is None:
+        return key
+    # Context: no digit is rounded away, however many there are.
+    found = format(Decimal(text).normalize(Context(prec=MAX_PREC)), "f")
+    return "0" if found == "-0" else found

@@ -150,6 +150,7 @@ class Studio:
         """Wait until nothing is on its way: typed words, answers, long work of what is seen."""
         self.page.wait_for_selector("body[data-idle=true]")
         self.page.wait_for_selector("[role=tabpanel]:not([hidden]) .job:not([hidden])", state="hidden")
+        self.page.wait_for_selector("[data-hurried]", state="detached")
 
     def only_checked(self) -> None:
         """From now on the server checks the text and computes nothing from it."""

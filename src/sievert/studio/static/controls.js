@@ -141,7 +141,7 @@ export class Backward {
     this.answer.replaceChildren(...["this", "any"].filter(name => found[name]).map(name => {
       const { eps, sentence } = found[name];
       const taken = typeof eps === "number" && eps > 0 ? downward(eps) : 0;
-      return h("p", {}, words(sentence), " ", taken > 0
+      return h("p", {}, name === "any" ? "Any mechanism: " : "", words(sentence), " ", taken > 0
         ? h("button", { type: "button", onclick: () => this.change({ control: "eps", value: taken }) }, `Take ε = ${taken}`)
         : null);
     }));

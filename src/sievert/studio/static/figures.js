@@ -22,15 +22,17 @@ function recoloured(value) {
 
 // Narrower than this (pixels), a drawing has smaller letters.
 const NARROW = 480;
+// Milliseconds without a change after which the room for labels is measured anew.
+const CALM = 250;
 
-/** The same figure in the page's ink on the page's ground. */
-function laidOut(figure, hash, { height, layout: more, narrow }) {
+/** The same figure in the page's ink on the page's ground; in a hurry with the room for labels that it has. */
+function laidOut(figure, hash, { height, layout: more, narrow, room }) {
   const { template = {}, ...layout } = isDark() ? recoloured(figure.layout ?? {}) : figure.layout ?? {};
   const letters = narrow ? { tickfont: { size: 11 }, title: { font: { size: 12 } } } : {};
-  const axis = { ...letters, gridcolor: token("--line"), zerolinecolor: token("--line"), linecolor: token("--line"), tickcolor: token("--line") };
-  const ground = { paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: token("--ink") } };
+  const line = token("--line");
+  const axis = { ...letters, gridcolor: line, zerolinecolor: line, linecolor: line, tickcolor: line };
   const own = template.layout ?? {};
-  return {
+  const found = {
     ...layout,
     ...more,
     meta: { state: hash },
@@ -40,26 +42,64 @@ function laidOut(figure, hash, { height, layout: more, narrow }) {
     template: {
       ...template,
       layout: {
-        ...own, ...ground,
+        ...own,
+        paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: token("--ink") },
         xaxis: { ...own.xaxis, ...axis }, yaxis: { ...own.yaxis, ...axis },
-        hoverlabel: { bgcolor: token("--ground"), bordercolor: token("--line"), font: { color: token("--ink") } },
+        hoverlabel: { bgcolor: token("--ground"), bordercolor: line, font: { color: token("--ink") } },
       },
     },
   };
+  if (!room) return found;
+  const still = { automargin: false, ticklabeloverflow: "allow" };
+  return { ...found, xaxis: { ...found.xaxis, ...still }, yaxis: { ...found.yaxis, ...still }, margin: { ...room, pad: 0, autoexpand: false } };
+}
+
+/** What decides how much room labels take: drawings that agree in it are drawn in a hurry. */
+function frame(place, { data, layout = {} }, { height }) {
+  const named = trace => [trace.type, trace.name, trace.orientation, typeof trace.y?.[0] === "string" ? trace.y : null];
+  return JSON.stringify([
+    place.clientWidth, height, document.documentElement.dataset.theme, data.map(named),
+    layout.xaxis?.title, layout.yaxis?.title, layout.legend, layout.showlegend, layout.yaxis?.ticktext,
+  ]);
 }
 
 /** Draw a figure, or change what is drawn into it. The element tells the state once its drawing is done. */
 export async function draw(place, figure, hash, { height = 420, layout = {} } = {}) {
-  const data = isDark() ? recoloured(figure.data) : figure.data;
-  if (!place.classList.contains("js-plotly-plot")) watch(place);
-  place.figure = { figure, hash, options: { height, layout } };
+  observer.observe(place);
+  const options = { height, layout };
+  const shape = frame(place, figure, options);
+  const hurried = place.room && place.frame === shape;
+  place.figure = { figure, hash, options };
+  await react(place, hurried ? place.room : null);
+  if (hurried) place.dataset.hurried = "";
+  else place.frame = shape;
+}
+
+let calming = null;
+
+/** Something is on its way (then drawings stay as they are) or nothing is: then, soon, labels get the room they need. */
+export function moving(value) {
+  clearTimeout(calming);
+  if (value) return;
+  calming = setTimeout(() => {
+    for (const place of document.querySelectorAll("[data-hurried]")) react(place, null);
+  }, CALM);
+}
+
+async function react(place, room) {
+  const { figure, hash, options } = place.figure;
   const narrow = place.clientWidth < NARROW;
-  await Plotly.react(place, data, laidOut(figure, hash, { height, layout, narrow }), CONFIG);
+  const data = isDark() ? recoloured(figure.data) : figure.data;
+  await Plotly.react(place, data, laidOut(figure, hash, { ...options, narrow, room }), CONFIG);
   if (!place.listens) {
     place.listens = true;
     place.on("plotly_afterplot", () => stamp(place));
   }
   stamp(place);
+  if (room) return;
+  const { l, r, t, b } = place._fullLayout._size;
+  place.room = { l, r, t, b };
+  delete place.dataset.hurried;
 }
 
 function stamp(place) {
@@ -73,8 +113,8 @@ export function erase(place) {
   place.classList.remove("js-plotly-plot");
   place.replaceChildren();
   place.listens = false;
-  delete place.figure;
-  delete place.dataset.hash;
+  for (const name of ["figure", "room", "frame"]) delete place[name];
+  for (const name of ["hash", "hurried"]) delete place.dataset[name];
 }
 
 /** Every drawing again, after the page became dark or light. */
@@ -93,7 +133,3 @@ const observer = new ResizeObserver(entries => {
     }
   }
 });
-
-function watch(place) {
-  observer.observe(place);
-}

@@ -1,8 +1,8 @@
 // The studio: the file on the left, its answers on the right, one text between them.
 import { download, get, post } from "./api.js";
 import { Backward, Slider } from "./controls.js";
-import { byId, grid, h, keep, say, words } from "./dom.js";
-import { redraw } from "./figures.js";
+import { byId, cell, h, keep, say, words } from "./dom.js";
+import { moving, redraw } from "./figures.js";
 import { Form, said } from "./form.js";
 import { State } from "./state.js";
 import { Tabs } from "./views.js";
@@ -21,6 +21,7 @@ async function begin() {
     pictures: answer => tabs.show(answer),
     busy: value => {
       if (value) backward.stop();
+      moving(value);
       idle(!value && typing === null);
     },
     failed,
@@ -77,18 +78,16 @@ function verdict({ ok, hash, errors = [], parts = {} }) {
   place.dataset.hash = hash ?? "";
   if (!ok) {
     place.replaceChildren(h("p", {}, words(errors.length ? said(errors[0]) : "The file cannot be read.")));
-    return standing(null);
+    return numbers();
   }
   place.replaceChildren(h("p", {}, words(part.job ? "Computing …" : part.refused ?? part.sentence)));
-  standing(part.table);
+  numbers(part.facts);
 }
 
-/** This mechanism beside its promise and beside any mechanism. */
-function standing(table) {
-  const place = byId("standing");
-  const open = place.querySelector("details")?.open ?? false;
-  place.replaceChildren(...(table ? [grid({ ...table, caption: "" }, "Who could guess how much"),
-    table.caption ? h("details", { open }, h("summary", {}, "What the columns mean"), h("p", {}, words(table.caption))) : ""] : []));
+/** The numbers of the headline. */
+function numbers(facts = []) {
+  byId("numbers").replaceChildren(...facts.map(({ name, value, unit }) =>
+    h("div", {}, h("dt", {}, name), h("dd", {}, cell(value), unit && unit !== "probability" && !String(value).endsWith(unit) ? ` ${unit}` : ""))));
 }
 
 function complaints(errors) {
