@@ -26,7 +26,7 @@ from sievert.files._vectors import VectorScenario
 from sievert.kinds import paths_in
 from sievert.numerics import brief
 from sievert.proofs import Proof, Verification
-from sievert.tables import is_several, matching
+from sievert.tables import files_named
 
 __all__ = ["check_identity", "digest_of", "identified", "question_digest"]
 
@@ -112,18 +112,10 @@ def digest_of(*paths: str | Path, **options: Any) -> str:
         if path.suffix == ".toml":
             digests.append(question_digest(described(path) or load_scenario(path), **options))
         else:
-            digests += [f"sha256:{_contents(file)}" for file in _every(path)]
+            digests += [f"sha256:{_contents(file)}" for file in files_named(path)]
     if len(digests) == 1:
         return digests[0]
     return f"sha256:{hashlib.sha256(' '.join(digests).encode()).hexdigest()}"
-
-
-def _every(path: Path) -> list[Path]:
-    """The files that a folder or pattern names, or the file itself."""
-    if not is_several(path):
-        return [path]
-    found = path.rglob("*") if path.is_dir() else matching(path, ".")
-    return sorted(file for file in found if file.is_file())
 
 
 def check_identity(proof: Proof, *paths: str | Path, **options: Any) -> Verification:
