@@ -140,6 +140,19 @@ def test_tables_given_in_python(folder: Path) -> None:
     assert isinstance(frame.lazy(), polars.LazyFrame)
 
 
+def test_another_database_of_ibis(folder: Path) -> None:
+    import sqlite3
+
+    with sqlite3.connect(folder / "clinic.sqlite") as base:
+        base.execute("CREATE TABLE IF NOT EXISTS visits (region TEXT, amount INTEGER, id INTEGER)")
+        base.executemany("INSERT INTO visits VALUES (?, ?, ?)", [(r, a, 7) for r, a, _ in ROWS])
+    source = 'source = "sqlite://clinic.sqlite"\ntable = "visits"'
+    expected = totals(described(folder, 'input = "visits.csv"', REJECT))
+    assert totals(described(folder, source, REJECT)) == expected
+    with pytest.raises(FileError, match=r'too_many: "sample" is not written for sqlite'):
+        totals(described(folder, source))
+
+
 def test_a_release_from_a_database(folder: Path) -> None:
     file = described(folder, SOURCES[0], REJECT)
     assert sv.release.preview(file).eps == 400 * 4000
@@ -434,6 +447,7 @@ def test_a_missing_driver_says_which_extra(folder: Path, monkeypatch: pytest.Mon
 
     for module, source, extra in (
         ("ibis", SOURCES[0], "sql"),
+        ("psycopg", 'source = "postgres://host/db"\ntable = "visits"', "postgres"),
         ("pyspark.sql", 'source = "spark://local[1]"\ntable = "visits"', "spark"),
     ):
         with monkeypatch.context() as patched:

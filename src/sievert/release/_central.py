@@ -27,7 +27,15 @@ from sievert.release._sidecar import note
 from sievert.sampling import Sampler, SeveralSampler
 from sievert.tables import Batch, Coded, Rows, Warehouse, person_key
 
-__all__ = ["NoisyTable", "PersonRows", "chosen_tables", "computed", "noisy_table", "true_answer"]
+__all__ = [
+    "NoisyTable",
+    "PersonRows",
+    "chosen_tables",
+    "computed",
+    "noisy_table",
+    "read_columns",
+    "true_answer",
+]
 Progress = Callable[[int], None]
 
 
@@ -144,6 +152,11 @@ def _counted(plan: Plan, there: Warehouse, seen: Fingerprints | None) -> _Read:
     if seen is not None:
         seen.add_counted(facts)
     return found
+
+
+def read_columns(plan: Plan) -> list[str]:
+    """The columns on which a table depends: with rows chosen by person, also whose they are."""
+    return [*plan.columns, *([str(plan.data.person)] if _samples(plan) else [])]
 
 
 def _samples(plan: Plan) -> bool:

@@ -17,6 +17,7 @@ from sievert.kinds import PrivatePath, kind
 from sievert.numerics import brief, did_you_mean
 from sievert.tables._batches import Rows, Source, open_rows
 from sievert.tables._databases import (
+    EMBEDDED,
     Database,
     GivenToDuckDb,
     ParquetOrCsv,
@@ -29,8 +30,6 @@ from sievert.tables._writing import files_named
 
 __all__ = ["DatabaseSource", "SourceUrl", "counted_files", "given_warehouse"]
 
-# Databases that are a file, by the scheme of their URL.
-EMBEDDED = ("duckdb", "sqlite")
 SECRET = re.compile(r"pass|pwd|token|secret|credential|private|key$", re.IGNORECASE)
 PASSWORD = (
     "holds a password, and whoever sees the file would have it; leave it out and give it to the driver: in "
