@@ -194,7 +194,7 @@ def test_only_distinct_cells_and_counts_leave(
     totals(described(folder, SOURCES[0], text))
     distinct = {row[:2] for row in ROWS}
     texts = {str(cell) for row in distinct for cell in row if cell is not None}
-    assert len(watched.asked) == {"sample": 5, "reject": 3}[too_many]
+    assert len(watched.asked) == {"sample": 4, "reject": 3}[too_many]
     for sql, answer in watched.asked:
         assert "COUNT(" in sql or "SUM(" in sql
         assert len(answer) <= len(distinct)
@@ -270,7 +270,7 @@ def test_a_database_that_stops(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(OutputError, match=r"stopped answering \(server closed.*nothing was charged"):
         sv.release.run(file, **asked)
     calls.clear()
-    monkeypatch.setattr(databases.DuckDb, "ask", stopping(5))
+    monkeypatch.setattr(databases.DuckDb, "ask", stopping(4))
     with pytest.raises(OutputError, match=r"stopped answering .* is charged .* and not published"):
         sv.release.run(file, **asked)
     monkeypatch.setattr(databases.DuckDb, "ask", ask)
