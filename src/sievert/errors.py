@@ -119,7 +119,17 @@ class VectorError(SievertError):
 
 
 class FileError(SievertError):
-    """A file that cannot be read, or a key in it that is wrong."""
+    """A file that cannot be read, or a key in it that is wrong.
+
+    `key` leads to what is wrong, by the names of tables and keys and the places in lists; it is empty where
+    that is the file itself.
+    """
+
+    def __init__(
+        self, message: str, *, key: tuple[str | int, ...] = (), fix: str = "", file_fix: str = ""
+    ) -> None:
+        super().__init__(message, fix=fix, file_fix=file_fix)
+        self.key = key
 
 
 class OutputError(FileError):

@@ -7,7 +7,7 @@ import pytest
 
 import sievert as sv
 from sievert.limits import _policy_guesses
-from sievert.limits._backwards import PRECISION, _last_kept
+from sievert.limits._backwards import PRECISION, last_kept
 
 SMOOTH: dict[str, tuple[Callable[[float], float], float, float, float]] = {
     "line": (lambda x: x - 0.3, 0.0, 1.0, 0.3),
@@ -26,7 +26,7 @@ def test_a_smooth_excess_takes_few_steps(name: str) -> None:
         asked.append(value)
         return excess(value)
 
-    found = _last_kept(counted, kept, broken)
+    found = last_kept(counted, kept, broken)
     assert excess(found) <= 0
     assert found == pytest.approx(last, rel=2 * PRECISION)
     assert len(asked) < 30
@@ -34,12 +34,12 @@ def test_a_smooth_excess_takes_few_steps(name: str) -> None:
 
 @pytest.mark.parametrize("last", [0.25, 0.3, 1e-200])
 def test_a_step_is_found_from_the_safe_side(last: float) -> None:
-    found = _last_kept(lambda value: -1.0 if value <= last else 1.0, 0.0, 1.0)
+    found = last_kept(lambda value: -1.0 if value <= last else 1.0, 0.0, 1.0)
     assert last * (1 - 2 * PRECISION) <= found <= last
 
 
 def test_nothing_above_zero_is_kept() -> None:
-    assert _last_kept(lambda value: value, 0.0, 1.0) == 0.0
+    assert last_kept(lambda value: value, 0.0, 1.0) == 0.0
 
 
 def test_few_programs_find_the_largest_eps_of_a_metric(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -51,8 +51,9 @@ def test_a_prior_bounds_the_guess():
     prior = rng.dirichlet(np.full(30, 0.3))
     metric = metrics.euclidean(places(5, 6, 1.0))
     exact = worst_leakage(metric, 0.4, prior=prior)
-    low, high = Grid(5, 6, 1.0).guess(Fraction("0.4"), prior)
-    assert low == prior.max()
+    low, high, proof = Grid(5, 6, 1.0).guess(Fraction("0.4"), prior)
+    assert low == pytest.approx(prior.max(), rel=1e-15)
+    assert proof is not None and proof.verify()
     assert exact.lower.factor * prior.max() <= high * (1 + 1e-9)
 
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import copy
 import importlib.util
+import itertools
 import json
+import re
+from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from types import ModuleType
 from typing import Any
 
 from sievert.errors import FileError
-from sievert.proofs import Proof, Verification, checker_path, proof_from_dict
+from sievert.proofs import Proof, Verification, checker_path, proof_from_dict, save_proof
 
 VERIFY = Proof.verify
 
@@ -69,53 +73,78 @@ def _borderline(content: Any) -> bool:
     return False
 
 
-def probes(checker: ModuleType) -> dict[str, str]:
+def said(found: Verification) -> str:
+    """The words of a verdict, but for what Python itself says of damaged data."""
+    words = re.sub(r"\b(\w+(?:Error|Exception))\b.*", r"\1", str(found), flags=re.DOTALL)
+    return words.split(" setting an array element")[0]
+
+
+def rewritten(content: Any) -> str:
+    """A proof as Sievert writes it once it has read it."""
+    return save_proof(proof_from_dict(content))
+
+
+def probes(checker: ModuleType) -> dict[str, Callable[[], str]]:
     """What the parts of `verify.py` make of some numbers and texts, to the last digit."""
-    found = {}
+    found: dict[str, Callable[[], str]] = {}
     for x in ("1/3", "-7/5", "700", "-100001", "1/1000000000000", "12345/678", "0"):
         for bits in (64, 320):
-            found[f"e^({x}) to {bits} bits"] = str(
-                [hex(v.numerator) for v in checker.exp_ends(Fraction(x), bits)]
-            )
+            found[f"e^({x}) to {bits} bits"] = partial(_digits, checker.exp_ends, x, bits)
     for x in ("1/3", "7/5", "10000000001/10000000000", "1000000000", "1", "1/1024"):
         for bits in (64, 300):
-            found[f"ln {x} to {bits} bits"] = str(
-                [hex(v.numerator) for v in checker.log_ends(Fraction(x), bits)]
-            )
-    for value in (
-        0,
-        -1,
-        3,
-        True,
-        "3",
-        "-3",
-        "3.0",
-        "x",
-        2**63,
-        2**63 - 1,
-        1.5,
-        None,
-        [1],
-        "9" * 4300,
-        "1/3",
-        "-.5e-3000",
-    ):
+            found[f"ln {x} to {bits} bits"] = partial(_digits, checker.log_ends, x, bits)
+    for value in VALUES:
         for read in ("exact", "whole", "double", "position", "flag", "items", "table"):
-            found[f"{read} {str(value)[:20]} {type(value).__name__}"] = _outcome(
-                getattr(checker, read), value
-            )
-    for text in (
-        "[" * 49 + "]" * 49,
-        "[" * 50 + "]" * 50,
-        "[1e308]",
-        "[1e309]",
-        "9" * 4300,
-        "9" * 4301,
-        '{"a":1,"a":1}',
-        "[",
-    ):
-        found[f"text {text[:12]} {len(text)}"] = _outcome(checker.parse, text)
+            name = f"{read} {str(value)[:20]} {type(value).__name__}"
+            found[name] = partial(_outcome, getattr(checker, read), value)
+    for first, second in itertools.product(NUMBERS, repeat=2):
+        found[f"spans of {first} and {second}"] = partial(_spans, checker, Fraction(first), Fraction(second))
+    for text in TEXTS:
+        found[f"text {text[:12]} {len(text)}"] = partial(_outcome, checker.parse, text)
     return found
+
+
+VALUES = (
+    0,
+    -1,
+    3,
+    True,
+    "3",
+    "-3",
+    "3.0",
+    "x",
+    2**63,
+    2**63 - 1,
+    1.5,
+    None,
+    [1],
+    "9" * 4300,
+    "1/3",
+    "-.5e-3000",
+)
+NUMBERS = ("0", "1/3", "2/3", "1e-150", "1e-450", "7e250")
+TEXTS = (
+    "[" * 51 + "]" * 51,
+    "[" * 49 + "]" * 49,
+    "[" * 50 + "]" * 50,
+    "[1e308]",
+    "[1e309]",
+    "9" * 4300,
+    "9" * 4301,
+    '{"a":1,"a":1}',
+    "[",
+)
+
+
+def _digits(ends: Any, x: str, bits: int) -> str:
+    return str([hex(value.numerator) for value in ends(Fraction(x), bits)])
+
+
+def _spans(checker: ModuleType, first: Fraction, second: Fraction) -> str:
+    """What becomes of two numbers between rationals, to the last bit."""
+    a, b = (checker.Span.of((x, x)) if x else checker.NOTHING for x in (first, second))
+    made = (a + b, a * b, a.joined(b), a.times(3, 7), a.power(5))
+    return f"{[(hex(s.low)[:99], hex(s.high)[:99], s.scale) for s in made]} {a.at_least(b)} {b.at_least(a)}"
 
 
 def _outcome(read: Any, value: Any) -> str:

@@ -5,7 +5,7 @@
 
 import copy
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -94,6 +94,8 @@ FRONTIER: Content = {
     "tails": "0",
     "robust": False,
 }
+
+CLOSED = "worst leakage in closed form"
 
 BASES: dict[str, Callable[[], Content]] = {
     "additive": of(
@@ -265,6 +267,33 @@ BASES: dict[str, Callable[[], Content]] = {
         eps="1",
         upper={"type": "parts", "parts": [{"type": "points", "points": [[0, 1], [2, 3]]}]},
         lower=None,
+    ),
+    "complete form": of(CLOSED, eps="1", form="complete", size=5000, length="1/2", gaps=None, reach=None),
+    "line form": of(
+        CLOSED, eps="1", form="line", size=6, length=None, gaps=[["1", 3], ["1/2", 2]], reach=None, copies=2
+    ),
+    "star form": of(CLOSED, eps="1", form="star", size=5000, length=None, gaps=None, reach=None),
+    "row form": of(CLOSED, eps="1/2", form="row", size=5000, length=None, gaps=None, reach=7),
+    "map": of(
+        "worst leakage of a map",
+        eps="1/2",
+        step="2",
+        rows=9,
+        columns=8,
+        upper={"every": [1, 2], "weights": [[1.0, 0.5, 0.5, 1.0], [0.5] * 4, [1.0] * 4], "reach": 2},
+        terms=20,
+        prior=None,
+        copies=2,
+    ),
+    "map with a prior": of(
+        "worst leakage of a map",
+        eps="1/2",
+        step="2",
+        rows=2,
+        columns=3,
+        upper={"every": [1, 1], "weights": None, "reach": 1},
+        terms=None,
+        prior=[[3.0, 1.0, 0.0], [1.0, 1.0, 2.0]],
     ),
     "product": of(
         "worst leakage of a product",
@@ -862,6 +891,40 @@ FORGED: list[tuple[str, tuple[Any, ...], Any, str]] = [
     ("parts", ("upper", "parts", 0, "points"), [[0, 2], [1, 3]], "joins two parts"),
     ("parts", ("space", "lengths"), [1.0, 2.0], "different edges"),
     ("parts", ("space", "edges"), [[0, 1]], "different edges"),
+    ("complete form", ("eps",), "-1", "eps must be ≥ 0"),
+    ("complete form", ("size",), 10**15 + 1, "size from 1"),
+    ("complete form", ("form",), "ring", "'ring' is unknown"),
+    ("complete form", ("length",), None, "needs length alone"),
+    ("complete form", ("length",), "-1", "length must be ≥ 0"),
+    ("complete form", ("reach",), 1, "needs length alone"),
+    ("line form", ("size",), 7, "one gap less"),
+    ("line form", ("gaps", 0, 1), 4, "one gap less"),
+    ("line form", ("gaps", 0, 0), "-1", "gaps ≥ 0"),
+    ("line form", ("gaps",), [["1", 6], ["1", -1]], "-1"),
+    ("star form", ("gaps",), [], "needs its size alone"),
+    ("row form", ("eps",), "0", "eps must be above 0"),
+    ("row form", ("reach",), 0, "0"),
+    ("map", ("eps",), "-1", "eps must be ≥ 0"),
+    ("map", ("step",), "0", "step above 0"),
+    ("map", ("rows",), 10**6 + 1, "sides at most"),
+    ("map", ("upper", "weights"), None, "needs weights"),
+    ("map", ("upper", "weights", 1, 0), -0.5, "1e-100 to 1e100"),
+    ("map", ("upper", "weights", 1, 0), 1e200, "1e-100 to 1e100"),
+    ("map", ("upper", "weights"), [[0.0]], "uncovered"),
+    ("map", ("upper", "weights"), [[1.0, 0.5], [1.0, 0.5]], "odd number"),
+    ("map", ("upper", "weights"), [[1.0] * 5] * 3, "odd number"),
+    ("map", ("upper", "weights"), [[1.0], [1.0, 1.0], [1.0]], ""),
+    ("map", ("upper", "every"), [1, 17], "not on the map"),
+    ("map", ("upper", "every"), [0, 1], "0"),
+    ("map", ("upper", "reach"), 1001, "reach 1000"),
+    ("map", ("terms",), 401, "400 terms"),
+    ("map", ("copies",), 0, "0"),
+    ("map", ("prior",), [[1.0] * 8] * 9, "one record"),
+    ("map with a prior", ("copies",), 2, "one record"),
+    ("map with a prior", ("prior",), [[1.0, 1.0, 1.0]], "for each cell"),
+    ("map with a prior", ("prior",), [[0.0] * 3] * 2, "not all 0"),
+    ("map with a prior", ("prior", 0, 0), -1.0, "1e-100 to 1e100"),
+    ("map with a prior", ("upper", "every"), [2, 2], "every cell"),
     ("product", ("eps",), "-1", "eps must be ≥ 0"),
     ("product", ("copies",), 2, "over several records every factor"),
     ("product", ("factors", 0, "upper"), NO_DUAL, "all factors but one"),
@@ -1103,12 +1166,15 @@ FORGED: list[tuple[str, tuple[Any, ...], Any, str]] = [
 ]
 
 
-def changed(content: Content, path: tuple[Any, ...], value: Any) -> Content:
-    """The content with another value at a place."""
+def changed(content: Content, path: Sequence[Any], *value: Any) -> Content:
+    """The content with another value at a place, or with none."""
     place = content
     for step in path[:-1]:
         place = place[step]
-    place[path[-1]] = value
+    if value:
+        place[path[-1]] = value[0]
+    else:
+        del place[path[-1]]
     return content
 
 
@@ -1126,6 +1192,7 @@ def refusal(content: Content) -> str:
 def test_the_proofs_to_be_forged_hold(name: str) -> None:
     result = proof_from_dict(BASES[name]()).verify()
     assert result, result.statement
+    assert result.meaning.endswith(".") and result.meaning != result.statement
 
 
 @pytest.mark.parametrize(("name", "path", "value", "words"), FORGED)

@@ -137,6 +137,7 @@ def test_tables_given_in_python(folder: Path) -> None:
         assert totals(file, ibis.duckdb.from_connection(base).table("visits")) == expected
     for data in (frame, frame.lazy(), frame.to_pandas(), frame.to_arrow(), ibis.memtable(frame)):
         assert totals(file, data) == expected, type(data)
+    assert totals(file, folder / "parquet") == expected
     assert isinstance(frame.lazy(), polars.LazyFrame)
 
 

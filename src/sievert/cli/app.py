@@ -18,6 +18,7 @@ from sievert.cli.ledger import ledger
 from sievert.cli.limits import limits
 from sievert.cli.match import match
 from sievert.cli.release import release
+from sievert.cli.studio import studio
 from sievert.cli.verify import verify
 
 __all__ = ["app"]
@@ -42,6 +43,7 @@ app.command()(ledger)
 app.command()(limits)
 app.command()(match)
 app.command()(release)
+app.command()(studio)
 app.command()(verify)
 
 

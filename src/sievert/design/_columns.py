@@ -20,17 +20,47 @@ from sievert.numerics import Device
 
 T = TypeVar("T")
 
-__all__ = ["Breakdown", "Columns", "columns_on"]
+__all__ = ["Arrays", "Breakdown", "Columns", "columns_on"]
 # Blocks of this size are inverted as they are, larger ones by halves.
 SMALL_BLOCK = 64
-# Fewer columns than this are not worth a thread.
-FEWEST_COLUMNS = 100
+# Operations that are worth a thread.
+WORTH_THREADS = 2e7
+# Numbers that are worked on at a time.
+PART = 2**15
 # Violated constraints of an entry that are told.
 MOST_VIOLATED = 6
 
 
 class Breakdown(Exception):
     """A matrix that rounding has left without a factor."""
+
+
+class Arrays:
+    """What is done to every number of large arrays, a part of them at a time: such a part stays near by."""
+
+    xp: ModuleType = np
+
+    def each(self, work: Callable[..., Any], *arrays: Any) -> Any:
+        """An array of what the work makes of the numbers of arrays of one shape."""
+        found = np.empty_like(arrays[0])
+        out, flat = found.ravel(order="K"), [array.ravel(order="K") for array in arrays]
+        for part in _parts(out.size):
+            out[part] = work(*(array[part] for array in flat))
+        return found
+
+    def total(self, work: Callable[..., Any], *arrays: Any) -> float:
+        """The sum of all that the work makes of them."""
+        flat = [array.ravel(order="K") for array in arrays]
+        return float(sum(work(*(array[part] for array in flat)).sum() for part in _parts(flat[0].size)))
+
+    def least(self, work: Callable[..., Any], *arrays: Any) -> float:
+        """The least of all that the work makes of them."""
+        flat = [array.ravel(order="K") for array in arrays]
+        return float(min(work(*(array[part] for array in flat)).min() for part in _parts(flat[0].size)))
+
+
+def _parts(size: int) -> list[slice]:
+    return [slice(start, start + PART) for start in range(0, size, PART)]
 
 
 class _Threads:
@@ -46,21 +76,20 @@ class _Threads:
             self._count = len(os.sched_getaffinity(0)) if known else os.cpu_count() or 1
             self._libraries = ThreadpoolController()
 
-    def map(self, work: Callable[[range], T], columns: int) -> list[T]:
-        """What the work gives for parts of the columns."""
-        if self._count == 1 or columns < FEWEST_COLUMNS:
+    def map(self, work: Callable[[range], T], columns: int, operations: float) -> list[T]:
+        """What the work gives for parts of the columns, each of which takes so many operations."""
+        if self._count == 1 or columns * operations < WORTH_THREADS:
             return [work(range(columns))]
         bounds = [columns * k // self._count for k in range(self._count + 1)]
         with self._libraries.limit(limits=1, user_api="blas"), ThreadPoolExecutor(self._count) as pool:
             return list(pool.map(work, map(range, bounds, bounds[1:])))
 
 
-class Columns:
+class Columns(Arrays):
     """Symmetric positive matrices, one for each column: their inverses, and the sum of these."""
 
     def __init__(self, count: int, size: int, there: Device) -> None:
         self.count, self.size, self._there = count, size, there
-        self.xp: ModuleType = np
         self._threads = _Threads()
         self.inverses: Any = None
 
@@ -80,7 +109,9 @@ class Columns:
         """Invert all, given their diagonals [column, point] and the entries that were placed."""
         if self.inverses is None:
             self.inverses = np.empty((self.count, self.size, self.size))
-        self._sum = sum(self._threads.map(partial(self._invert_some, diagonal, aside), self.count))
+        self._sum = sum(
+            self._threads.map(partial(self._invert_some, diagonal, aside), self.count, self.size**3)
+        )
         self._sum = np.triu(self._sum)
         self._sum += np.triu(self._sum, 1).T
         try:
@@ -112,7 +143,7 @@ class Columns:
             for w in columns:
                 found[w] = dsymv(1.0, self.inverses[w].T, right[w], lower=1)
 
-        self._threads.map(some, self.count)
+        self._threads.map(some, self.count, 2 * self.size**2)
         return found
 
     def prices(self, wanted: Any) -> Any:
@@ -140,6 +171,15 @@ class _TorchColumns(Columns):
         import torch
 
         self.xp = torch
+
+    def each(self, work: Callable[..., Any], *arrays: Any) -> Any:
+        return work(*arrays)
+
+    def total(self, work: Callable[..., Any], *arrays: Any) -> float:
+        return float(work(*arrays).sum())
+
+    def least(self, work: Callable[..., Any], *arrays: Any) -> float:
+        return float(work(*arrays).min())
 
     def place(self, first: IndexArray, second: IndexArray, starts: IndexArray) -> None:
         column = np.repeat(np.arange(self.count), np.diff(starts)) * self.size**2

@@ -76,7 +76,8 @@ def interior_point(piece: Piece, gap: float) -> Candidate:
 
 def climbed(search: Search, gap: float) -> Candidate:
     """Rounds of a search until its gap is small enough, with ever smaller gaps to aim at."""
-    target, ended = max(gap, FIRST_GAP), ""
+    # Where no constraint is missing, nothing is learned from a larger gap on the way.
+    target, ended = gap if search.complete else max(gap, FIRST_GAP), ""
     try:
         for _ in range(MOST_ROUNDS):
             before = search.gap
@@ -100,6 +101,8 @@ def climbed(search: Search, gap: float) -> Candidate:
 
 class Search:
     """Columns m [action, point], slacks s and multipliers y of the pairs, and the prices of the row sums."""
+
+    complete = False  # whether every constraint is there from the start
 
     def __init__(self, piece: Piece) -> None:
         self.piece = piece
@@ -194,38 +197,55 @@ class Search:
 
     def _step(self) -> bool:
         """Mehrotra's predictor and corrector, then Gondzio's; whether the step went anywhere."""
-        s, y, xp = self.s, self.y, self.columns.xp
-        self._invert(y / s)
+        s, y, there = self.s, self.y, self.columns
+        weight = there.each(lambda s, y: y / s, s, y)
+        self._invert(weight)
         entries = self.arcs
-        mu = float((s * y).sum()) / entries
+        mu = there.total(lambda s, y: s * y, s, y) / entries
         base, missing = self.prices - self.cost, 1 - self.m.sum(0)
         _, _, ds = self._direction(base, missing)
-        dy = -y * (1 + ds / s)
-        ahead = (s + _length(s, ds, 1.0) * ds) * (y + _length(y, dy, 1.0) * dy)
-        centre = mu * min(0.9, max(1e-6, (float(ahead.sum()) / entries / mu) ** 3))
-        lift = (centre - ds * dy) / s
+        dy = there.each(lambda y, w, ds: -y - w * ds, y, weight, ds)
+        far, deep = self._length(s, ds, 1.0), self._length(y, dy, 1.0)
+        ahead = there.total(lambda s, ds, y, dy: (s + far * ds) * (y + deep * dy), s, ds, y, dy)
+        centre = mu * min(0.9, max(1e-6, (ahead / entries / mu) ** 3))
+        lift = there.each(lambda s, ds, dy: (centre - ds * dy) / s, s, ds, dy)
         dm, dprices, ds = self._direction(self.pairs.spread(lift, self.shape) + base, missing)
-        dy = lift - y * (1 + ds / s)
-        far, deep = _length(s, ds), _length(y, dy)
+        dy = there.each(lambda lift, y, w, ds: lift - y - w * ds, lift, y, weight, ds)
+        far, deep = self._length(s, ds), self._length(y, dy)
         for _ in range(CORRECTORS):
-            v = (s + min(1.0, far + 0.3) * ds) * (y + min(1.0, deep + 0.3) * dy)
-            t = xp.clip(xp.clip(v, 0.3 * centre, 5 * centre) - v, -5 * centre, None) / s
+            t = self._centred((min(1.0, far + 0.3), min(1.0, deep + 0.3)), (ds, dy), centre)
             more, higher, slack = self._direction(self.pairs.spread(t, self.shape), 0 * missing)
-            next_ds, next_dy = ds + slack, dy + t - y * slack / s
-            longer = _length(s, next_ds), _length(y, next_dy)
+            next_ds = ds + slack
+            next_dy = there.each(lambda dy, t, w, slack: dy + t - w * slack, dy, t, weight, slack)
+            longer = self._length(s, next_ds), self._length(y, next_dy)
             if sum(longer) < far + deep + 0.02:
                 break
             dm, dprices, ds, dy = dm + more, dprices + higher, next_ds, next_dy
             far, deep = longer
         self.m = self.m + far * dm
-        self.y = y + deep * dy
+        self.y = there.each(lambda y, dy: y + deep * dy, y, dy)
         self.prices = self.prices + deep * dprices
         self.s = self.pairs.slack(self.m)
-        if not bool((self.s > 0).all()) or not bool((self.y > 0).all()):
+        if not (there.least(lambda s: s, self.s) > 0 and there.least(lambda y: y, self.y) > 0):
             # Rounding: back to the last point inside.
             self.m, self.y, self.s = self.m - far * dm, y, s
             raise Breakdown
         return max(far, deep) > SHORTEST
+
+    def _centred(self, lengths: tuple[float, float], changes: tuple[Any, Any], centre: float) -> Any:
+        """What brings products that a longer step would leave far from the centre back towards it, over s."""
+        (far, deep), xp = lengths, self.columns.xp
+
+        def work(s: Any, ds: Any, y: Any, dy: Any) -> Any:
+            v = (s + far * ds) * (y + deep * dy)
+            return xp.clip(xp.clip(v, 0.3 * centre, 5 * centre) - v, -5 * centre, None) / s
+
+        return self.columns.each(work, self.s, changes[0], self.y, changes[1])
+
+    def _length(self, value: Any, change: Any, share: float = BOUNDARY) -> float:
+        """How far along a change values stay positive, times a share; at most 1."""
+        steepest = -self.columns.least(lambda value, change: change / value, value, change)
+        return 1.0 if steepest <= share else share / steepest
 
     def _invert(self, weight: Any) -> None:
         """The inverses of GᵀWG, one for each column."""
@@ -299,12 +319,6 @@ class Search:
         arcs = np.concatenate([self.piece.arc_from(edge, x), self.piece.arc_from(edge, z)])
         value = np.ascontiguousarray(self.columns.get(self.best_y)).ravel()
         return Multipliers(arcs, np.concatenate([w, w]), value)
-
-
-def _length(value: Any, change: Any, share: float = BOUNDARY) -> float:
-    """How far along a change values stay positive, times a share; at most 1."""
-    steepest = float((-change / value).max())
-    return 1.0 if steepest <= share else share / steepest
 
 
 def _near(piece: Piece) -> IndexArray:

@@ -17,9 +17,9 @@ from sievert.arrays import FloatArray, IndexArray
 from sievert.design._closed_forms import Candidate, closed_form, kernel_form
 from sievert.design._exact import private_counts
 from sievert.design._interior import interior_point
-from sievert.design._line_interior import line_interior_point
 from sievert.design._problem import Piece, Problem, fold, inward
 from sievert.design._programs import LARGEST_EXACT, hub_program, lazy_program
+from sievert.design._tree_interior import tree_interior_point
 from sievert.programs import Unsolved
 from sievert.proofs import SCALE, SPARE, Multipliers, ProofSpace, UniformPart, loss_above, loss_below
 from sievert.spaces import Edges, shortest_paths
@@ -30,8 +30,8 @@ __all__ = ["Solved", "as_probabilities", "greedy_spanner", "solve_problem", "spa
 ROUNDING = 1e-9
 # Beyond this many places without symmetry the interior point comes first, where rounding allows the gap.
 CITY, LEAST_GAP = 100, 1e-4
-# Unknowns on a line beyond which only the interior point is tried.
-LARGEST_LINE = 90_000
+# Unknowns on a line or a tree beyond which only the interior point is tried.
+LARGEST_TREE = 90_000
 # What is left for the last rounding of a channel.
 NEARLY = 0.98
 
@@ -197,13 +197,16 @@ def _small_proposals(piece: Piece, aim: Aim) -> Iterator[Candidate]:
         if method == "spanner" and piece.shape == "general":
             yield from spanner_programs(piece, aim.stretch)
             return
-        if method == "interior" or (method == "auto" and _is_city(piece, aim)):
-            yield interior_point(piece, max(NEARLY * aim.gap, aim.floor / scale))
-            if method == "interior" or piece.cost.size > LARGEST_EXACT:
+        near = max(NEARLY * aim.gap, aim.floor / scale)
+        if piece.shape in ("line", "tree"):
+            large = piece.cost.size > LARGEST_EXACT and method in ("auto", "line")
+            if large or method == "interior":
+                yield tree_interior_point(piece, near)
+            if method == "interior" or (large and piece.cost.size > LARGEST_TREE):
                 return
-        if method == "line" and piece.cost.size > LARGEST_EXACT:
-            yield line_interior_point(piece, max(NEARLY * aim.gap, aim.floor / scale))
-            if piece.cost.size > LARGEST_LINE:
+        elif method == "interior" or (method == "auto" and _is_city(piece, aim)):
+            yield interior_point(piece, near)
+            if method == "interior" or piece.cost.size > LARGEST_EXACT:
                 return
         if piece.shape == "uniform":
             yield hub_program(piece)

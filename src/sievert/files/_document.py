@@ -30,7 +30,7 @@ from sievert.kinds import (
 from sievert.measures import Gain, Loss
 from sievert.mechanisms import Family
 from sievert.policies import AskedQuery, PolicyModel
-from sievert.tables import Source
+from sievert.tables import Engine, Source
 
 __all__ = [
     "DIALECT",
@@ -44,7 +44,9 @@ __all__ = [
     "UseValue",
     "document_schema",
     "dumps",
+    "key_text",
     "plain_schema",
+    "value_text",
 ]
 
 
@@ -205,6 +207,11 @@ class ReleaseModel(Section):
     timing: Literal["fixed", "fast"] = Field(
         "fixed", description="the same work whatever the noise, or as little as it takes"
     )
+    engine: Engine | None = Field(
+        None,
+        description="who draws the files of a folder or pattern; this process unless given "
+        "([several machines](cluster.md))",
+    )
     test_seed: Count | None = Field(
         None,
         description="the file is a test: noise comes from this seed, is NOT private, and every row says so",
@@ -320,7 +327,7 @@ def dumps(document: dict[str, Any]) -> str:
     secrets = { threshold = 1 }
     """
     top = [
-        f"{key} = {_value(item)}"
+        f"{key} = {value_text(item)}"
         for key, item in document.items()
         if not isinstance(item, dict) and not _is_tables(item)
     ]
@@ -328,8 +335,8 @@ def dumps(document: dict[str, Any]) -> str:
     for name, section in document.items():
         several = _is_tables(section)
         for table in section if several else [section] if isinstance(section, dict) else []:
-            lines = [f"{_key(key)} = {_value(item)}" for key, item in table.items()]
-            head = f"[[{_key(name)}]]" if several else f"[{_key(name)}]"
+            lines = [f"{key_text(key)} = {value_text(item)}" for key, item in table.items()]
+            head = f"[[{key_text(name)}]]" if several else f"[{key_text(name)}]"
             blocks.append("\n".join([head, *lines]))
     return "\n\n".join(blocks) + "\n"
 
@@ -339,7 +346,8 @@ def _is_tables(item: Any) -> bool:
     return isinstance(item, list) and bool(item) and all(isinstance(part, dict) for part in item)
 
 
-def _key(key: str) -> str:
+def key_text(key: str) -> str:
+    """A key as it stands before its value."""
     bare = key and all(c.isascii() and (c.isalnum() or c in "-_") for c in key)
     return key if bare else _text(key)
 
@@ -349,7 +357,8 @@ def _text(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _value(item: Any) -> str:
+def value_text(item: Any) -> str:
+    """A value as it stands after its key; tables inside go inline."""
     if isinstance(item, bool):
         return "true" if item else "false"
     if isinstance(item, int | float):
@@ -357,10 +366,10 @@ def _value(item: Any) -> str:
     if isinstance(item, str):
         return _text(item)
     if isinstance(item, dict):
-        inner = ", ".join(f"{_key(str(key))} = {_value(value)}" for key, value in item.items())
+        inner = ", ".join(f"{key_text(str(key))} = {value_text(value)}" for key, value in item.items())
         return f"{{ {inner} }}" if inner else "{}"
     if isinstance(item, list | tuple):
-        return f"[{', '.join(_value(value) for value in item)}]"
+        return f"[{', '.join(value_text(value) for value in item)}]"
     raise TypeError(f"{type(item).__name__} has no TOML form")
 
 

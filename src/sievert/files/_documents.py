@@ -6,7 +6,7 @@ distance of their words under the embedding.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -16,7 +16,7 @@ from pydantic import Field, field_validator, model_validator
 from sievert.files._document import DIALECT, plain_schema
 from sievert.files._paths import OutputPath, OwnPath, files_read
 from sievert.files._scenario import Described
-from sievert.kinds import Count, NonNegative, Positive, PrivatePath, Probability, PublicPath, Section
+from sievert.kinds import Count, NonNegative, Positive, PrivatePath, Probability, PublicPath, Reader, Section
 from sievert.tables import TextSource
 from sievert.text import Bag, Embedding, Length, WordFamily, WordMechanism, bag_of, require_policy, tokens
 
@@ -165,6 +165,7 @@ class TextScenario(Described):
     document: TextDocument
     folder: Path
     source: str
+    reader: Reader | None = field(default=None, compare=False)
 
     @cached_property
     def embedding(self) -> Embedding:

@@ -1,26 +1,19 @@
-"""Reading and writing: a scenario, a channel or a proof, by the suffix of its file.
-
-What is wrong in a file is said in words about the file: key, value, rule, and the nearest right spelling.
-"""
+"""Reading and writing: a scenario, a channel or a proof, by the suffix of its file."""
 
 from __future__ import annotations
 
-import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args, overload
-
-from pydantic import ValidationError
-from pydantic.fields import FieldInfo
-from pydantic_core import ErrorDetails
+from typing import TYPE_CHECKING, Any, cast
 
 from sievert.channels import Channel
 from sievert.errors import FileError
 from sievert.files._document import Document
+from sievert.files._mistakes import validated
 from sievert.files._paths import FolderReader, refuse_private
 from sievert.files._scenario import Described, Scenario
-from sievert.kinds import Kind, Noun, Reader, Section
+from sievert.kinds import Reader
 from sievert.numerics import brief, did_you_mean, file_path, require_size
 from sievert.proofs import Proof, load_proof, save_proof
 from sievert.tables import existing, read_channel, write_channel, write_text
@@ -29,19 +22,24 @@ if TYPE_CHECKING:
     from sievert.files._documents import TextScenario
     from sievert.files._vectors import VectorScenario
 
-__all__ = ["described", "load", "load_scenario", "save", "validated"]
+__all__ = ["UNTITLED", "described", "from_tables", "from_text", "load", "load_scenario", "parsed", "save"]
 
 LARGEST_FILE = 32_000_000
+# What a text is called that stands in no file.
+UNTITLED = "untitled.toml"
 # Kinds of file beside the one with [policy], by their own table, and the command that only they have.
 OWN = {"documents": "attack", "vectors": "match"}
 
 
-def load(path: str | Path) -> Scenario | Described | Channel | Proof:
+def load(
+    path: str | Path | Mapping[str, Any], folder: str | Path | None = None
+) -> Scenario | Described | Channel | Proof:
     """Read a scenario (.toml), a channel (.csv, .npz, .parquet) or a proof (.json).
 
     Parameters
     ----------
-    path : the file; its suffix says what it holds
+    path : the file, whose suffix says what it holds; or the tables of a scenario, by name
+    folder : with tables, where the files are that they name; the current folder unless given
 
     Returns
     -------
@@ -59,32 +57,63 @@ def load(path: str | Path) -> Scenario | Described | Channel | Proof:
     >>> scenario = sv.load("examples/census-count.toml")
     >>> scenario.policy.records, scenario.query.words
     (100, 'the number of records that are very low or low')
+    >>> policy, mechanism = {"values": ["no", "yes"]}, {"kind": "randomised-response", "eps": 1.0}
+    >>> sv.load({"version": 1, "policy": policy, "mechanism": mechanism}).epsilon.nats
+    1.0
     """
+    if isinstance(path, Mapping):
+        return from_tables(dict(path), _folder(folder), UNTITLED)
+    if folder is not None:
+        raise FileError(f"folder is {brief(folder)}; it goes with tables, and a file has its own")
     target = existing(path)
     if target.suffix == ".json":
         return load_proof(target)
     if target.suffix != ".toml":
         return read_channel(target)
-    raw, folder, source = _toml(target), target.parent, str(target)
+    return from_tables(_toml(target), target.parent, str(target))
+
+
+def from_text(
+    text: str, folder: str | Path | None = None, source: str = UNTITLED, reader: Reader | None = None
+) -> Described:
+    """The scenario that a text describes, as if it stood in a file of that name in that folder.
+
+    `reader` opens the public files that it names; without one, whatever lies where the names lead is read.
+    """
+    if not isinstance(text, str):
+        raise FileError(f"text is {brief(text)}; give the text of a TOML file")
+    require_size(
+        len(text), LARGEST_FILE, f"{source}: in letters, it", "put long lists into tables of their own"
+    )
+    return from_tables(parsed(text, source), _folder(folder), source, reader)
+
+
+def _folder(given: str | Path | None) -> Path:
+    return Path() if given is None else file_path("folder", given, FileError)
+
+
+def from_tables(raw: dict[str, Any], folder: Path, source: str, reader: Reader | None = None) -> Described:
+    """What the tables of a file describe: which one it has says of which kind it is."""
+    opened = FolderReader(folder) if reader is None else reader
     if "documents" in raw:
         from sievert.files._documents import TextDocument, TextScenario
 
-        texts = validated(raw, source, FolderReader(folder), TextDocument)
+        texts = validated(raw, source, opened, TextDocument)
         refuse_private(texts, folder, source)
-        return TextScenario(texts, folder, source)
+        return TextScenario(texts, folder, source, reader)
     if "vectors" in raw:
         from sievert.files._vectors import VectorDocument, VectorScenario
 
-        vectors = validated(raw, source, FolderReader(folder), VectorDocument)
+        vectors = validated(raw, source, opened, VectorDocument)
         refuse_private(vectors, folder, source)
-        return VectorScenario(vectors, folder, source)
+        return VectorScenario(vectors, folder, source, reader)
     for key in raw.keys() - Document.model_fields.keys():
         hint = did_you_mean(key, ("documents", "vectors", *Document.model_fields))
         if "documents" in hint or "vectors" in hint:
-            raise FileError(f"{source}: table {key} is unknown{hint}")
-    document = validated(raw, source, FolderReader(folder))
+            raise FileError(f"{source}: table {key} is unknown{hint}", key=(str(key),))
+    document = validated(raw, source, opened)
     refuse_private(document, folder, source)
-    return Scenario(document, folder, source)
+    return Scenario(document, folder, source, reader)
 
 
 def _toml(path: Path) -> dict[str, Any]:
@@ -92,20 +121,27 @@ def _toml(path: Path) -> dict[str, Any]:
     size = path.stat().st_size
     require_size(size, LARGEST_FILE, f"{path}: in bytes, it", "put long lists into tables of their own")
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        text = path.read_text(encoding="utf-8-sig")
     except OSError as problem:
         raise FileError(f"{path}: cannot be read ({problem.strerror})") from None
     except UnicodeDecodeError:
         raise FileError(f"{path}: is not UTF-8 text; save it as UTF-8") from None
+    return parsed(text, str(path))
+
+
+def parsed(text: str, source: str) -> dict[str, Any]:
+    """The tables of a text in TOML."""
+    try:
+        return tomllib.loads(text)
     except RecursionError:
         raise FileError(
-            f"{path}: lists or tables are nested too deeply; no key needs more than five levels"
+            f"{source}: lists or tables are nested too deeply; no key needs more than five levels"
         ) from None
     except tomllib.TOMLDecodeError as problem:
-        raise FileError(f"{path}: is not valid TOML: {problem}") from None
+        raise FileError(f"{source}: is not valid TOML: {problem}") from None
     except ValueError:
         raise FileError(
-            f"{path}: holds a whole number of thousands of digits, or a day that is in no calendar"
+            f"{source}: holds a whole number of thousands of digits, or a day that is in no calendar"
         ) from None
 
 
@@ -139,7 +175,7 @@ def described(path: str | Path | object) -> TextScenario | VectorScenario | None
 
 
 def save(item: Described | Channel | Proof, path: str | Path) -> Path:
-    """Write a scenario (.toml), a channel (.csv, .npz, .parquet) or a proof (.json), all or nothing.
+    """Write a scenario (.toml, .py), a channel (.csv, .npz, .parquet) or a proof (.json), all or nothing.
 
     Parameters
     ----------
@@ -178,232 +214,12 @@ def save(item: Described | Channel | Proof, path: str | Path) -> Path:
         raise FileError(
             f"{target}: a {type(item).__name__} is not saved; give a scenario, a channel or a proof"
         )
+    if target.suffix == ".py":
+        from sievert.files._python import as_python
+
+        return write_text(target, as_python(item, target.parent))
     if target.suffix != ".toml":
-        raise FileError(f"{target}: a scenario is written to .toml")
+        raise FileError(f"{target}: a scenario is written to .toml, or to .py as a script")
     if target.parent.resolve() == item.folder.resolve():
         return write_text(target, item.to_toml())
     return write_text(target, item.text_in(target.parent))
-
-
-# What each kind of error says a key must be.
-NOUNS = {
-    "string_type": "a text",
-    "int_type": "a whole number",
-    "int_from_float": "a whole number",
-    "float_type": "a number",
-    "finite_number": "a finite number",
-    "list_type": "a list",
-    "tuple_type": "a list",
-    "dict_type": "a table",
-    "model_type": "a table",
-    "model_attributes_type": "a table",
-}
-
-LONGEST_KEY = 60
-
-
-Model = TypeVar("Model", bound=Section)
-
-
-@overload
-def validated(raw: dict[str, Any], source: str, reader: Reader | None = None) -> Document: ...
-@overload
-def validated(raw: dict[str, Any], source: str, reader: Reader | None, model: type[Model]) -> Model: ...
-def validated(
-    raw: dict[str, Any], source: str, reader: Reader | None = None, model: type[Section] = Document
-) -> Section:
-    """Check raw TOML against the schema; the error names the first wrong key and what it may hold."""
-    try:
-        return model.model_validate(raw, context=reader)
-    except ValidationError as problem:
-        raise FileError(f"{source}: {_explain(problem, raw, model)}") from None
-
-
-def _explain(problem: ValidationError, raw: dict[str, Any], model: type[Section]) -> str:
-    errors = problem.errors(include_url=False)
-    paths = [_written_path(error, raw) for error in errors]
-    # A union reports one error a branch; the deepest is about the branch the writer meant.
-    meant = max(
-        range(len(errors)),
-        key=lambda i: (
-            errors[i]["type"] in ("value_error", "extra_forbidden", "key", "secret"),
-            len(paths[i]),
-        ),
-    )
-    error, key = errors[meant], _key_words(paths[meant])
-    if error["type"] == "extra_forbidden":
-        return f"key {key} is unknown; {_right_key(error, model)}"
-    if error["type"] == "key":
-        return f"key {key} {_right_key_of_kind(error, model)}"
-    if error["type"] == "missing":
-        return f"key {key} is missing"
-    given = error.get("input")
-    hidden = isinstance(given, dict | list) or error["type"] == "secret"
-    shown = "" if hidden else f" (given: {brief(given)})"
-    if error["type"] == "kind":
-        return f"key {key} must be {error['msg']}{shown}{_right_kind(error)}"
-    branches = [errors[i] for i, path in enumerate(paths) if path == paths[meant]]
-    kinds = [noun for branch in branches if (noun := _noun(branch)) is not None]
-    if error["type"] != "value_error" and len(kinds) == len(branches):
-        return f"key {key} must be {_alternatives(kinds)}{shown}{_right_word(given, branches)}"
-    message = error["msg"].removeprefix("Value error, ").replace(" after validation", "")
-    if message.startswith("Input should be"):
-        return f"key {key} must be{message.removeprefix('Input should be')}{shown}{_percent(error)}"
-    if not paths[meant]:
-        return f"{message}{shown}"
-    return f"key {key}: {message[0].lower()}{message[1:]}{shown}"
-
-
-def _percent(error: ErrorDetails) -> str:
-    """How a percentage is written where a probability is meant."""
-    given, most = error.get("input"), error.get("ctx", {}).get("le")
-    if most != 1 or not isinstance(given, int | float) or not 1 < given <= 100:
-        return ""
-    return f"; for {given:g} % write {given / 100:g}"
-
-
-def _right_kind(error: ErrorDetails) -> str:
-    """What was meant by a name that no kind has."""
-    given, known = error.get("input"), error["ctx"]
-    if not isinstance(given, str):
-        return ""
-    other = known["elsewhere"].get(given.strip().lower().replace("_", "-").replace(" ", "-"))
-    return did_you_mean(given, known["choices"]) if other is None else f"; {other}"
-
-
-def _right_key_of_kind(error: ErrorDetails, model: type[Section]) -> str:
-    """What was meant by a key that a kind does not have: another kind, another spelling, or another table."""
-    if error["msg"]:
-        return f"does not go here: {error['msg']}"
-    known, written = error["ctx"], str(error["loc"][-1])
-    leads, plain = known.get("leads", []), known.get("plain", [])
-    return f"is unknown; {_nearest(written, known['choices'], model, len(error['loc']) == 2, leads, plain)}"
-
-
-def _right_key(error: ErrorDetails, model: type[Section]) -> str:
-    """What was meant by a key that its table does not have: another spelling, or another table."""
-    known = list(_fields(_table_of(error["loc"][:-1], model)))
-    return _nearest(str(error["loc"][-1]), known, model, in_table=True)
-
-
-def _nearest(
-    written: str,
-    known: list[str],
-    model: type[Section],
-    in_table: bool,
-    leads: Sequence[str] = (),
-    plain: Sequence[str] = (),
-) -> str:
-    """The key that was meant: of this table, or of another where it may have been put in the wrong one.
-
-    Where nothing names the kind, that is what was misspelt: `leads` are the keys that would, and `plain` is
-    what could stand in place of the table.
-    """
-    hint = did_you_mean(written, leads) or did_you_mean(written, known)
-    homes = [
-        f"[{name}]"
-        for name, field in model.model_fields.items()
-        if (home := _only_table(field.annotation)) is not None and written in _fields(home)
-    ]
-    if not hint and homes and in_table:
-        return f"it is a key of {' and of '.join(homes)}"
-    if not hint and plain:
-        hint = f"; in place of the table write {_alternatives(list(plain))}"
-    return f"keys here are {', '.join(known)}{hint}"
-
-
-def _keys(table: type[Section]) -> set[str]:
-    """The keys of a table; of a noun, those of all its kinds."""
-    if not issubclass(table, Noun):
-        return set(table.model_fields)
-    return {key for found in table.kinds().values() for key in found.owner.model_fields}
-
-
-def _table_of(location: tuple[str | int, ...], model: type[Section]) -> type[Section]:
-    """The table that a location of pydantic's is in; in a union the branch is named after its class."""
-    table = model
-    annotation: Any = model
-    for part in location:
-        fields = _fields(table)
-        if part in fields:
-            annotation = fields[str(part)].annotation
-            table = _only_table(annotation) or table
-        else:
-            table = next((found for found in _tables(annotation) if found.__name__ == part), table)
-    return table
-
-
-def _fields(table: type[Section]) -> dict[str, FieldInfo]:
-    """The keys of a table: for a noun those of all its kinds."""
-    if not issubclass(table, Noun):
-        return table.model_fields
-    return {name: field for found in table.kinds().values() for name, field in _fields_of(found).items()}
-
-
-def _fields_of(found: Kind) -> dict[str, FieldInfo]:
-    return _fields(found.owner) if found.is_noun else found.owner.model_fields
-
-
-def _only_table(annotation: Any) -> type[Section] | None:
-    """The table in an annotation such as `Table | None`, where there is one only."""
-    found = list(dict.fromkeys(_tables(annotation)))
-    return found[0] if len(found) == 1 else None
-
-
-def _tables(annotation: Any) -> Iterator[type[Section]]:
-    """Every table in an annotation."""
-    if isinstance(annotation, type) and issubclass(annotation, Section):
-        yield annotation
-    for part in get_args(annotation):
-        yield from _tables(part)
-
-
-def _right_word(given: Any, branches: list[ErrorDetails]) -> str:
-    """What was meant by a word that is none of those a key knows."""
-    if not isinstance(given, str):
-        return ""
-    choices = [
-        word
-        for branch in branches
-        if branch["type"] == "literal_error"
-        for word in re.findall(r"'([^']*)'", str(branch["ctx"]["expected"]))
-    ]
-    return did_you_mean(given, tuple(choices))
-
-
-def _written_path(error: ErrorDetails, raw: Any) -> tuple[str | int, ...]:
-    """The keys and positions that stand in the file; pydantic also names the branches of a union."""
-    path: list[str | int] = []
-    for part in error["loc"]:
-        known_key = isinstance(raw, dict) and part in raw
-        if known_key or (isinstance(raw, list) and isinstance(part, int) and part < len(raw)):
-            path.append(part)
-            raw = raw[part]
-        elif error["type"] == "missing" and isinstance(raw, dict) and part == error["loc"][-1]:
-            path.append(part)
-    return tuple(path)
-
-
-def _key_words(path: tuple[str | int, ...]) -> str:
-    words, joint = "", ""
-    for part in path:
-        words += f", entry {part + 1}" if isinstance(part, int) else f"{joint}{_shortened(part)}"
-        joint = ", " if isinstance(part, int) else "."
-    return words or "file"
-
-
-def _shortened(key: str) -> str:
-    return key if len(key) <= LONGEST_KEY and key.isprintable() else brief(key)
-
-
-def _noun(error: ErrorDetails) -> str | None:
-    if error["type"] == "literal_error":
-        return str(error["ctx"]["expected"])
-    return NOUNS.get(error["type"])
-
-
-def _alternatives(kinds: list[str]) -> str:
-    # A whole number is a number.
-    numbers = {"a number", "a finite number"} & set(kinds)
-    distinct = [kind for kind in dict.fromkeys(kinds) if kind != "a whole number" or not numbers]
-    return distinct[0] if len(distinct) == 1 else f"{', '.join(distinct[:-1])} or {distinct[-1]}"

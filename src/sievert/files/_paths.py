@@ -26,10 +26,12 @@ __all__ = [
     "NoisyPath",
     "OutputPath",
     "OwnPath",
+    "Stamp",
     "contents",
     "files_read",
     "moved",
     "refuse_private",
+    "stamps",
 ]
 
 
@@ -122,6 +124,23 @@ def files_read(document: BaseModel, folder: Path, source: str) -> list[Path]:
         found += _every(name, folder)
         if key == "release.ledger" and path.name:
             found.append(path.with_suffix(".ledger"))
+    return found
+
+
+Stamp = tuple[str, int, int, int]
+
+
+def stamps(document: BaseModel, folder: Path) -> dict[str, list[Stamp]]:
+    """What tells whether the public files that each table names are still those they were."""
+    found: dict[str, list[Stamp]] = {}
+    for key, name in paths_in(document):
+        if isinstance(name, PublicPath):
+            known = [(path, _status(path)) for path in _every(name, folder)]
+            found.setdefault(key.partition(".")[0].partition(",")[0], []).extend(
+                (str(path), status.st_ino, status.st_size, status.st_mtime_ns)
+                for path, status in known
+                if status is not None
+            )
     return found
 
 

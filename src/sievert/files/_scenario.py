@@ -6,17 +6,18 @@ A `Scenario` holds the objects that every command works on. Errors name the key.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, singledispatch
 from html import escape
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel
 
 from sievert.channels import (
     Channel,
@@ -38,7 +39,8 @@ from sievert.files._document import (
 )
 from sievert.files._inference import InferenceCase, inference_case
 from sievert.files._noise import Tabulated, added_noise, rho_of_table, tabulated, unlisted_noise
-from sievert.files._paths import files_read, moved
+from sievert.files._paths import Stamp, files_read, moved, stamps
+from sievert.kinds import Reader
 from sievert.measures import Adversary, MatrixAdversary
 from sievert.mechanisms import Family
 from sievert.policies import Answers, Policy, Query
@@ -56,6 +58,31 @@ SAME_PROBABILITY = 1e-9
 # By how much a difference of logarithms of listed probabilities may be off: some units in their last place.
 ROUNDED_LOGARITHMS = 1e-13
 
+# What each part is built of; `Scenario.sharing` takes it over where all of that is the same.
+_ANSWERS = {"policy", "query", "data"}
+_CHANNEL = {*_ANSWERS, "release", "mechanism"}
+_BELIEF = {*_CHANNEL, "adversary"}
+NEEDS: Mapping[str, set[str]] = {
+    "policy": {"policy"},
+    "region": {"policy"},
+    "record_distance": {"policy"},
+    "query": _ANSWERS,
+    "answers": _ANSWERS,
+    "distance": _ANSWERS,
+    "tabulated": {*_ANSWERS, "release"},
+    "_settled": _CHANNEL,
+    "channel": _CHANNEL,
+    "epsilon": _CHANNEL,
+    "claimed_rho": _CHANNEL,
+    "prior": _BELIEF,
+    "record_prior": _BELIEF,
+    "_priors": _BELIEF,
+    "gains": _BELIEF,
+    "use_loss": {*_ANSWERS, "use"},
+    "use_prior": {*_BELIEF, "use"},
+    "inference": {*_BELIEF, "inference", "use"},
+}
+
 
 class Described:
     """What one TOML file describes, whatever it is about.
@@ -67,6 +94,8 @@ class Described:
     document: Any
     folder: Path
     source: str
+    # Who opens the public files; None: they are read from the folder.
+    reader: Reader | None
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.source!r})"
@@ -79,36 +108,103 @@ class Described:
         """The file's title, or its name."""
         return str(self.document.title or Path(self.source).stem)
 
+    @classmethod
+    def from_text(
+        cls,
+        text: str,
+        folder: str | Path | None = None,
+        source: str | None = None,
+        reader: Reader | None = None,
+    ) -> Self:
+        """What a TOML text describes, without a file.
+
+        Parameters
+        ----------
+        text : the text of a file
+        folder : where the files are that it names; the current folder unless given
+        source : what errors call the text; "untitled.toml" unless given
+        reader : who opens the public files that it names; they are read from the folder unless given
+
+        Returns
+        -------
+        Described
+            Of the class it is asked of: `Scenario.from_text` refuses a text with [documents].
+
+        Notes
+        -----
+        Cost: one parse; everything else is built when first used.
+
+        Examples
+        --------
+        >>> from sievert.files import Scenario
+        >>> text = 'version = 1\\n[policy]\\nvalues = ["no", "yes"]\\n'
+        >>> Scenario.from_text(text).policy.values
+        ('no', 'yes')
+        """
+        from sievert.files._loading import UNTITLED, from_text
+
+        found = from_text(text, folder, UNTITLED if source is None else source, reader)
+        if not isinstance(found, cls):
+            raise FileError(
+                f"{found.source}: has [{found.table}], and a file with [{cls.table}] is needed here",
+                key=(found.table,),
+            )
+        return found
+
+    def replaced(self, changes: Mapping[str | tuple[str | int, ...], Any]) -> Self:
+        """The same file with other values, sharing what the changed tables have no part in.
+
+        Parameters
+        ----------
+        changes : values by their keys, such as {"mechanism.eps": 2.0}; None takes a key away. A key with a
+            dot in its name is given as a tuple, and a place in a list by its number, from 0
+
+        Returns
+        -------
+        Described
+            Checked like a file. Whatever was built of tables that are unchanged is not built again.
+
+        Notes
+        -----
+        Cost: one validation.
+
+        Examples
+        --------
+        >>> import sievert as sv
+        >>> scenario = sv.load("examples/census-count.toml")
+        >>> policy = scenario.policy
+        >>> weaker = scenario.replaced({"mechanism.eps": 2.0, "adversary.observations": 3})
+        >>> weaker.claimed_eps, weaker.observations, weaker.policy is policy
+        (2.0, 3, True)
+        """
+        from sievert.files._edits import with_values
+        from sievert.files._loading import from_tables
+
+        tables = with_values(self.document.model_dump(exclude_unset=True), changes)
+        found = from_tables(tables, self.folder, self.source, self.reader)
+        if not isinstance(found, type(self)):
+            raise FileError(f"{self.source}: the changes make another kind of file of it")
+        return found.sharing(self)
+
+    def sharing(self, other: Described) -> Self:
+        """The same file, with what another has built of the same tables."""
+        return self
+
     def to_toml(self) -> str:
-        """The file's text."""
+        """The file's text, keys that were not given left out."""
         return dumps(self.document.model_dump(exclude_unset=True))
 
     def text_in(self, folder: Path) -> str:
         """The file's text, as it names the same files from another folder."""
-        return dumps(moved(self.document.model_dump(exclude_unset=True), self.folder, folder))
+        return dumps(self.tables_in(folder))
+
+    def tables_in(self, folder: Path) -> dict[str, Any]:
+        """The file's tables, as they name the same files from another folder."""
+        tables: dict[str, Any] = moved(self.document.model_dump(exclude_unset=True), self.folder, folder)
+        return tables
 
     @contextmanager
     def at(self, table: str) -> Iterator[None]:
-        """Say which file and table an error came from."""
-        try:
-            yield
-        except SievertError as problem:
-            text = problem.in_file()
-            if text.startswith(self.source):
-                raise
-            raise FileError(f"{self.source}, {table}: {text}") from None
-
-
-@dataclass(frozen=True, repr=False)
-class Scenario(Described):
-    """What one file describes. Everything is built when first used and checked then."""
-
-    document: Document
-    folder: Path
-    source: str
-
-    @contextmanager
-    def _at(self, table: str) -> Iterator[None]:
         """Say which file and table an error came from."""
         try:
             yield
@@ -117,7 +213,9 @@ class Scenario(Described):
         except SievertError as problem:
             # A mechanism asks the query how far one record moves it.
             asked = table == "mechanism" and isinstance(problem, QueryError)
-            raise FileError(self._placed("query" if asked else table, problem)) from None
+            home = "query" if asked else table
+            key = getattr(problem, "key", ()) or tuple(home.split("."))
+            raise FileError(self._placed(home, problem), key=key) from None
 
     def _placed(self, table: str, problem: SievertError) -> str:
         """The message with the file and the table in front, each once."""
@@ -130,23 +228,54 @@ class Scenario(Described):
             return f"{self.source}, policy.{text}"
         return f"{self.source}, {table}: {text.removeprefix(f'{table}: ')}"
 
+
+@dataclass(frozen=True, repr=False)
+class Scenario(Described):
+    """What one file describes. Everything is built when first used and checked then."""
+
+    document: Document
+    folder: Path
+    source: str
+    reader: Reader | None = field(default=None, compare=False)
+    _stamps: ClassVar[Mapping[str, list[Stamp]]] = {}
+
+    def __post_init__(self) -> None:
+        # What a public file held when this was read: under the same name it may hold something else later.
+        object.__setattr__(self, "_stamps", stamps(self.document, self.folder))
+
+    @cached_property
+    def kept(self) -> dict[str, Any]:
+        """What questions have found of this file and ask for again; it stays with this object."""
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: item for name, item in self.__dict__.items() if name != "kept"}
+
+    def sharing(self, other: Described) -> Self:
+        """The same file, with what another has built of the same tables."""
+        if isinstance(other, Scenario) and other.folder == self.folder:
+            same = _same_tables(self, other)
+            found = {name: item for name, item in other.__dict__.items() if NEEDS.get(name, {""}) <= same}
+            self.__dict__.update(found)
+        return self
+
     @cached_property
     def policy(self) -> Policy:
         """What must stay hidden."""
-        with self._at("policy"):
+        with self.at("policy"):
             return self.document.policy.policy()
 
     @cached_property
     def query(self) -> Query:
         """What is computed before noise."""
         policy = self.policy
-        with self._at("query"):
+        with self.at("query"):
             return self.document.query.query(policy, self.columns)
 
     @cached_property
     def region(self) -> Region | None:
         """The part of the map that the policy is about, if it is about places."""
-        with self._at("policy"):
+        with self.at("policy"):
             return self.document.policy.secrets.places()
 
     @property
@@ -158,7 +287,7 @@ class Scenario(Described):
     def answers(self) -> Answers:
         """The query's answers and the distance the policy gives them."""
         policy, query = self.policy, self.query
-        with self._at("query"):
+        with self.at("query"):
             return query.answers(policy)
 
     @cached_property
@@ -186,7 +315,7 @@ class Scenario(Described):
             )
         found, policy = self.tabulated, self.policy
         absence = found.absence and policy.absent is None
-        with self._at("mechanism"):
+        with self.at("mechanism"):
             return family.settled(found.statistic, found.sensitivity, policy, absence)
 
     @cached_property
@@ -195,12 +324,12 @@ class Scenario(Described):
         return self._channel_of(self.mechanism)
 
     def _channel_of(self, family: Family) -> Channel:
-        with self._at("mechanism"):
+        with self.at("mechanism"):
             noise = unlisted_noise(self, family)
             if noise is not None:
                 return noise
         answers, query = self._answers_for(family), self.query
-        with self._at("mechanism"):
+        with self.at("mechanism"):
             return family.channel(answers, query)
 
     def _answers_for(self, family: Family) -> Answers:
@@ -227,7 +356,7 @@ class Scenario(Described):
         stated = self.document.claim
         if stated is not None:
             return None if stated.delta else stated.eps
-        with self._at("mechanism"):
+        with self.at("mechanism"):
             # Rows that are dropped may move the table further than the query's answers.
             if self.mechanism.promised is None and isinstance(self.channel, TableNoise):
                 found = self.channel.nats_of(self.tabulated.sensitivity)
@@ -237,7 +366,7 @@ class Scenario(Described):
     @cached_property
     def claimed_rho(self) -> Fraction | None:
         """The ρ for one record of noise in cells that keeps no ε; None: it keeps one, or is no such noise."""
-        with self._at("mechanism"):
+        with self.at("mechanism"):
             noise = self.channel
             if not isinstance(noise, TableNoise | SeveralNoise) or noise.keeps_eps or self.policy.is_metric:
                 return None
@@ -262,18 +391,26 @@ class Scenario(Described):
 
     def with_eps(self, eps: float) -> Channel:
         """The same family at another ε."""
+        return self._channel_of(self._family_at(eps))
+
+    def _family_at(self, eps: float) -> Family:
         other = self.mechanism.with_eps(eps)
         if other is None:
             raise FileError(
                 f"{self.source}, mechanism: {self.mechanism.words()} has no other ε; name a family with eps"
             )
-        return self._channel_of(other)
+        return other
+
+    def at_eps(self, eps: float) -> Scenario:
+        """The same file with its family at another ε, sharing what ε has no part in; its claim stays."""
+        document = self.document.model_copy(update={"mechanism": self._family_at(eps)})
+        return replace(self, document=document).sharing(self)
 
     @cached_property
     def distance(self) -> Metric:
         """Distance in which guesses about the answer are judged."""
         answers = self.answers
-        with self._at("query"):
+        with self.at("query"):
             return inputs_metric(answers)
 
     @cached_property
@@ -299,7 +436,7 @@ class Scenario(Described):
     def _belief_about_record(self) -> NDArray[Any]:
         unlisted = isinstance(self.channel, NoiseChannel)
         given = self.stated_record_prior if unlisted else self.document.adversary.record_prior
-        with self._at("adversary.record_prior"):
+        with self.at("adversary.record_prior"):
             if self.region is not None and given is not None:
                 return given.on_map(self.region)
             return stated_prior(given, self.policy.values, self.policy.absent)
@@ -308,9 +445,13 @@ class Scenario(Described):
     def _priors(self) -> tuple[NDArray[Any], NDArray[Any]]:
         model, channel = self.document.adversary, self.channel
         values, absent = self.policy.values, self.policy.absent
-        with self._at("adversary.prior"):
+        with self.at("adversary.prior"):
             inputs_have = absent if self.query.is_record else None
-            prior = stated_prior(model.prior, channel.inputs, inputs_have)
+            if self.region is not None and model.prior is not None:
+                cells = dict(zip(self.region.labels, model.prior.on_map(self.region), strict=True))
+                prior = np.array([cells[cell] for cell in channel.inputs])
+            else:
+                prior = stated_prior(model.prior, channel.inputs, inputs_have)
         about_record = self._belief_about_record()
         if not self.query.is_record:
             return prior, about_record
@@ -358,12 +499,12 @@ class Scenario(Described):
         """What adversaries want to know about the channel's input."""
         inputs = self.channel.inputs
         metric = self.distance.restricted(inputs)
-        with self._at("adversary.gains"):
+        with self.at("adversary.gains"):
             return [gain.adversary(inputs, metric) for gain in self.document.adversary.gains]
 
     def gain_about_record(self, place: int) -> Adversary:
         """What one of the adversaries wants to know about one record."""
-        with self._at("adversary.gains"):
+        with self.at("adversary.gains"):
             return self.document.adversary.gains[place].adversary(self.policy.values, self.record_distance)
 
     @cached_property
@@ -389,7 +530,7 @@ class Scenario(Described):
     def use_loss(self) -> MatrixAdversary:
         """The loss that a design makes small."""
         use = self.use
-        with self._at("use.loss"):
+        with self.at("use.loss"):
             return use.loss.over(self.answers.labels, self.distance)
 
     @cached_property
@@ -402,7 +543,7 @@ class Scenario(Described):
             given, where = adversary.prior, "adversary.prior"
         if given is None and self.query.is_record and not self.policy.constrained:
             given, where = adversary.record_prior, "adversary.record_prior"
-        with self._at(where):
+        with self.at(where):
             if self.region is not None and given is not None:
                 return given.on_map(self.region)
             return stated_prior(given, self.answers.labels, self.policy.absent)
@@ -415,7 +556,7 @@ class Scenario(Described):
                 f"{self.source}: table [inference] is missing; say what may be inferred from what: secret, "
                 "use and a public table"
             )
-        with self._at("inference"):
+        with self.at("inference"):
             return inference_case(self)
 
     @property
@@ -445,13 +586,20 @@ class Scenario(Described):
         """The file itself and every file it names for reading."""
         return files_read(self.document, self.folder, self.source)
 
-    def to_toml(self) -> str:
-        """The file's text, keys that were not given left out."""
-        return dumps(self.document.model_dump(exclude_unset=True))
 
-    def text_in(self, folder: Path) -> str:
-        """The file's text, as it names the same files from another folder."""
-        return dumps(moved(self.document.model_dump(exclude_unset=True), self.folder, folder))
+def _same_tables(one: Scenario, other: Scenario) -> set[str]:
+    """The tables that both files write alike; those that name a public file only where it did not change."""
+    same = set()
+    for name in Document.model_fields:
+        first, second = getattr(one.document, name), getattr(other.document, name)
+        if one._stamps.get(name) == other._stamps.get(name) and _written(first) == _written(second):
+            same.add(name)
+    return same
+
+
+def _written(part: Any) -> str:
+    """A table as a file writes it: 1, 1.0 and true are three values."""
+    return repr(part.model_dump(exclude_unset=True) if isinstance(part, BaseModel) else part)
 
 
 @singledispatch

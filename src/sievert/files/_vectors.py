@@ -6,7 +6,7 @@ distance.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -17,7 +17,7 @@ from sievert.errors import FileError
 from sievert.files._document import DIALECT, plain_schema
 from sievert.files._paths import OutputPath, OwnPath, files_read
 from sievert.files._scenario import Described
-from sievert.kinds import Count, NonNegative, Positive, PrivatePath, Probability, PublicPath, Section
+from sievert.kinds import Count, NonNegative, Positive, PrivatePath, Probability, PublicPath, Reader, Section
 from sievert.tables import UserVectors, VectorSource, read_table
 from sievert.vectors import HashFamily, LocalityHash, VectorFamily, VectorMechanism
 
@@ -118,6 +118,7 @@ class VectorScenario(Described):
     document: VectorDocument
     folder: Path
     source: str
+    reader: Reader | None = field(default=None, compare=False)
 
     @cached_property
     def item_names(self) -> tuple[str, ...] | None:

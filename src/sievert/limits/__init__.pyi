@@ -5,6 +5,8 @@ from . import transformations as transformations
 from ._backwards import LargestEpsilon as LargestEpsilon
 from ._backwards import Unknown as Unknown
 from ._backwards import WeakestClaim as WeakestClaim
+from ._backwards import last_kept as last_kept
+from ._backwards import six_digits as six_digits
 from ._backwards import weakest_claim as weakest_claim
 from ._composition import ComposedClaim as ComposedClaim
 from ._composition import composed_epsilon as composed_epsilon

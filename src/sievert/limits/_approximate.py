@@ -18,7 +18,7 @@ from sievert.errors import TooLargeError
 from sievert.limits._objectives import solve_objective
 from sievert.limits._programs import DENOMINATOR, growth_of, integers, triples, uncapped
 from sievert.limits._space import Space, packing
-from sievert.programs import LinearProgram, solved
+from sievert.programs import LinearProgram, solved_by_classes
 from sievert.proofs import ApproximateProof, hockey_stick_excess
 
 __all__ = [
@@ -125,7 +125,7 @@ def _solve(
         np.zeros(shape[1]),
         np.full(shape[1], np.inf),
     )
-    solution = solved(program, tolerance=1e-10)
+    solution = solved_by_classes(program, tolerance=1e-10)
     multipliers = np.maximum(-solution.dual[: len(row)].reshape(arcs, outputs), 0.0)
     channel = np.maximum(solution.primal[: size * outputs].reshape(size, outputs), 0.0)
     return channel, -solution.dual[len(row) + arcs :], multipliers[:edges], multipliers[edges:]

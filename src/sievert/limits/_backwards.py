@@ -22,7 +22,7 @@ from sievert.policies import Policy, target_of
 from sievert.results import Result
 from sievert.spaces import Metric
 
-__all__ = ["LargestEpsilon", "WeakestClaim", "largest_epsilon", "weakest_claim"]
+__all__ = ["LargestEpsilon", "WeakestClaim", "largest_epsilon", "last_kept", "six_digits", "weakest_claim"]
 
 Unknown = Literal["eps", "delta", "rho", "sigma", "releases"]
 HIGHEST = 1e300
@@ -57,16 +57,16 @@ class WeakestClaim(Result):
         if math.isinf(self.value):
             return f"any {symbol} will do: {promise}"
         if self.name == "sigma":
-            return f"σ ≥ {_six_digits(self.value, ROUND_CEILING)} guarantees: {promise}"
+            return f"σ ≥ {six_digits(self.value, ROUND_CEILING)} guarantees: {promise}"
         if self.name == "releases":
             return f"at most {self.value:.0f} release{'' if self.value == 1 else 's'}: {promise}"
-        return f"{symbol} ≤ {_six_digits(self.value, ROUND_FLOOR)} guarantees: {promise}"
+        return f"{symbol} ≤ {six_digits(self.value, ROUND_FLOOR)} guarantees: {promise}"
 
 
-def _six_digits(value: float, rounding: str) -> str:
+def six_digits(value: float, rounding: str) -> str:
     """Six digits, so rounded that the printed parameter keeps the promise too.
 
-    >>> _six_digits(1.791759469, ROUND_FLOOR), _six_digits(1.973583, ROUND_CEILING)
+    >>> six_digits(1.791759469, ROUND_FLOOR), six_digits(1.973583, ROUND_CEILING)
     ('1.79175', '1.97359')
     """
     return f"{float(Context(prec=6, rounding=rounding).create_decimal(Decimal(value))):.6g}"
@@ -180,7 +180,7 @@ def _search(
             "no claim can promise that"
         )
     if solve == "delta":
-        return _last_kept(excess, 0.0, 1.0, precision) if excess(1.0) > 0 else math.inf
+        return last_kept(excess, 0.0, 1.0, precision) if excess(1.0) > 0 else math.inf
     if excess(math.inf) <= 0:
         return math.inf
     low, high = 0.0, GROWTH
@@ -188,10 +188,10 @@ def _search(
         low, high = high, GROWTH * high
     if excess(high) <= 0:
         return high
-    return _last_kept(excess, low, high, precision)
+    return last_kept(excess, low, high, precision)
 
 
-def _last_kept(
+def last_kept(
     excess: Callable[[float], float], kept: float, broken: float, precision: float = PRECISION
 ) -> float:
     """The last value whose excess is not above 0, between one that keeps the promise and one that does not.
@@ -237,7 +237,7 @@ def _smallest_sigma(excess: Callable[[float], float], guess: float, precision: f
         if high > 1e12:
             raise MechanismError(f"guess is {guess:g}; no noise can promise that, a blind guess is better")
     low = high / 2 if high > 1 else 0.0
-    return _last_kept(excess, high, low, precision)
+    return last_kept(excess, high, low, precision)
 
 
 def _most_releases(excess: Callable[[float], float], guess: float) -> float:
@@ -425,7 +425,7 @@ def _solve(worst: Callable[[float], WorstLeakage], limit: float, most: float, pr
         if high > HIGHEST_EPS:
             return LargestEpsilon(math.inf, promise, None)
     low, high = _magnitude(lambda eps: worst(eps).upper.bits <= limit, low, high)
-    eps = _last_kept(lambda eps: worst(eps).upper.bits - limit, low, high) if low else 0.0
+    eps = last_kept(lambda eps: worst(eps).upper.bits - limit, low, high) if low else 0.0
     return LargestEpsilon(eps, promise, worst(eps))
 
 

@@ -9,8 +9,11 @@ below, planar geometric noise is a mechanism that keeps the promise, and its cap
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from scipy.fft import irfft2, next_fast_len, rfft2
@@ -18,7 +21,8 @@ from scipy.fft import irfft2, next_fast_len, rfft2
 from sievert.arrays import FloatArray, IntArray
 from sievert.channels import lattice_sums
 from sievert.limits.bounds import Bound
-from sievert.numerics import UNIT, require_size
+from sievert.numerics import UNIT, require_size, rounded_to
+from sievert.proofs import MapLeakageProof, Spread, map_products
 from sievert.spaces import Metric
 
 __all__ = ["LEAST_GRID", "Grid", "GridBounds", "grid_of"]
@@ -28,6 +32,14 @@ LEAST_GRID = 1500
 LARGEST_GRID = 20_000_000
 # Sides of the small map whose weights are stretched.
 SIDE = 33
+# A proof is worth its check: products that it may take, how far sums reach at most, and by which share of a
+# factor its bound may be above what transforms give.
+MOST_PRODUCTS = 3 * 10**8
+LARGEST_REACH = 400
+AS_GOOD = 0.03
+# Noise that falls more slowly than this is added up by Poisson's formula, else until e^-NEGLIGIBLE.
+POISSON = Fraction(1, 2)
+NEGLIGIBLE = 40
 # Coordinates of a grid are multiples of its step up to this.
 EVEN = 1e-9
 
@@ -78,14 +90,18 @@ class Grid:
 
     def _stretched(self, level: float) -> FloatArray:
         """The weights of a small map, each cell taking those of the cell as far from the borders."""
-        high, wide = min(self.rows, SIDE), min(self.columns, SIDE)
-        small = _weights(level, np.arange(high), np.arange(wide))
+        small = self._small(level)
+        high, wide = small.shape
         return small[np.ix_(_nearest(self.rows, high), _nearest(self.columns, wide))]
+
+    def _small(self, level: float) -> FloatArray:
+        """The weights of the small map."""
+        return _weights(level, tuple(range(min(self.rows, SIDE))), tuple(range(min(self.columns, SIDE))))
 
     def _spread(self, level: float) -> FloatArray:
         """Weights on some cells all over the map alone, for noise that reaches across it."""
         row, column = (
-            np.unique(np.linspace(0, size - 1, min(size, SIDE)).round().astype(np.int64))
+            tuple(np.unique(np.linspace(0, size - 1, min(size, SIDE)).round().astype(np.int64)).tolist())
             for size in (self.rows, self.columns)
         )
         weights = np.zeros((self.rows, self.columns))
@@ -103,8 +119,8 @@ class Grid:
         error = 16 * UNIT * (math.log2(around.size) + 4) * size * float(np.sqrt((around**2).sum()))
         return np.asarray(sums - error)
 
-    def guess(self, eps: Fraction, prior: FloatArray) -> tuple[float, float]:
-        """Ends of the best guess for a prior over the cells: planar noise is at least as good as none."""
+    def guess(self, eps: Fraction, prior: FloatArray) -> tuple[float, float, MapLeakageProof | None]:
+        """Ends of the best guess for a prior over the cells, and their proof."""
         found, before = self.bounds(eps), float(prior.max())
         upper = min(1.0, before * Bound(found.packing).factor)
         level = float(eps) * self.step
@@ -112,17 +128,88 @@ class Grid:
         # ε adds up: no belief in x exceeds π_x / Σ_u π_u·e^(-ε·d(x,u)).
         around = np.maximum(self._sums(given, level), given)
         possible = given > 0
-        return before, min(upper, float((given[possible] / around[possible]).max()))
+        believed = float((given[possible] / around[possible]).max())
+        if believed < upper:
+            reach = self._reach(given.shape, 1, level)
+            options = [] if reach is None else [Spread((1, 1), None, reach)]
+        else:
+            options = list(self._spreads(level))
+        proof = self._proof(eps, options, min(upper, believed), prior=given)
+        if proof is None:
+            # Planar noise is at least as good as none.
+            return before, min(upper, believed), None
+        lower, proved = proof.bounds()
+        return rounded_to(lower, down=True), rounded_to(proved, down=False), proof
+
+    def proof(self, eps: Fraction, packing: float, records: int = 1) -> MapLeakageProof | None:
+        """The proof of both ends of the capacity; None where one as good as `packing` is too long."""
+        found = _proof_of_one(self, eps, packing)
+        return None if found is None else replace(found, copies=records)
+
+    def _proof(
+        self, eps: Fraction, options: list[Spread], most: float, prior: FloatArray | None = None
+    ) -> MapLeakageProof | None:
+        """The least of several proofs, where it is as good as what was computed."""
+        step = Fraction(str(self.step))
+        terms = None if eps * step < POISSON else math.ceil(NEGLIGIBLE / (eps * step))
+        proofs = [
+            MapLeakageProof(eps, step, self.rows, self.columns, spread, terms, prior) for spread in options
+        ]
+        ends = []
+        for proof in proofs:
+            # Weights that leave a cell uncovered, or a prior with shares that are too small, prove nothing.
+            with suppress(ValueError):
+                ends.append((proof.bounds()[1], proof))
+        best = min(ends, key=lambda pair: pair[0], default=None)
+        return None if best is None or best[0] > most * (1 + AS_GOOD) else best[1]
+
+    def _spreads(self, level: float) -> Iterator[Spread]:
+        """Weights that may cover the map: of its cells, of some cells all over it, of the middle, of each."""
+        yield Spread((self.rows, self.columns), np.ones((1, 1)), 0)
+        yield Spread((1, 1), np.ones((1, 1)), 0)
+        coarse = max(1, math.ceil((self.rows * self.columns) ** 0.5 / MOST_PRODUCTS**0.25))
+        for every in sorted({1, coarse}):
+            if every // 2 >= min(self.rows, self.columns) or (every > 1 and level * every / 2 > AS_GOOD):
+                continue
+            rows, columns = (1 + (size - 1 - every // 2) // every for size in (self.rows, self.columns))
+            part = Grid(rows, columns, self.step * every)
+            tables = [part._small(level * every)]
+            tables += [part._spread(level * every)] if every == coarse else []
+            for table in tables:
+                reach = self._reach(table.shape, every, level)
+                if reach is not None:
+                    yield Spread((every, every), table, reach)
+
+    def _reach(self, shape: tuple[int, ...], every: int, level: float) -> int | None:
+        """How far sums reach in a check that is short enough; None where too much would be left out."""
+        rows, columns = (1 + (size - 1 - every // 2) // every for size in (self.rows, self.columns))
+        beyond = NEGLIGIBLE / (level * every) if level else math.inf
+        reach = wanted = math.ceil(min(max(rows, columns), beyond, LARGEST_REACH))
+        while reach and map_products(shape, (rows, columns), reach) > MOST_PRODUCTS:
+            reach = reach * 9 // 10
+        far = level * every * reach
+        # ∫_r^∞ t²·ρ·e^(-t·ρ) dρ = (1 + t·r)·e^(-t·r)
+        left_out = 0.0 if reach == wanted else (1 + far) * math.exp(-far)
+        return reach if left_out <= AS_GOOD else None
 
 
-def _weights(level: float, rows: IntArray, columns: IntArray) -> FloatArray:
+@lru_cache(maxsize=16)
+def _proof_of_one(grid: Grid, eps: Fraction, packing: float) -> MapLeakageProof | None:
+    """The proof for one record: several parts of a question ask for it."""
+    return grid._proof(eps, list(grid._spreads(float(eps) * grid.step)), Bound(packing).factor)
+
+
+@lru_cache(maxsize=16)
+def _weights(level: float, rows: tuple[int, ...], columns: tuple[int, ...]) -> FloatArray:
     """w ≥ 0 with Σ_j e^(-ε·d(i,j))·w_j near 1 on some rows and columns of cells."""
     row, column = (part.ravel() for part in np.meshgrid(rows, columns, indexing="ij"))
     away = np.hypot(np.subtract.outer(row, row), np.subtract.outer(column, column))
     kernel = np.exp(-level * away)
     # Any weights give a bound: the diagonal keeps the system solvable where all cells are nearly alike.
     found = np.linalg.solve(kernel + 1e-10 * np.eye(len(kernel)), np.ones(len(kernel)))
-    return np.asarray(np.maximum(found, 0.0).reshape(len(rows), len(columns)))
+    weights = np.asarray(np.maximum(found, 0.0).reshape(len(rows), len(columns)))
+    weights.flags.writeable = False
+    return weights
 
 
 def _nearest(size: int, small: int) -> IntArray:

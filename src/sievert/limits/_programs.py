@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from scipy.sparse.csgraph import connected_components
 from sievert.arrays import FloatArray, IndexArray
 from sievert.limits._space import Space
 from sievert.numerics import UNIT, exp_below, sum_error
-from sievert.programs import LinearProgram, solved
+from sievert.programs import LinearProgram, solved, solved_by_classes
 
 __all__ = [
     "DENOMINATOR",
@@ -134,7 +134,9 @@ def arc_program(
     # Of a small program the vertex is found, by as many steps as there are rows unless from the inside.
     small = shape[1] <= SIMPLEX_VARIABLES
     short = small and shape[0] <= SIMPLEX_ROWS
-    solution = solved(program, "choose" if short else "ipm", tolerance=1e-10, crossover=small)
+    method: Literal["choose", "ipm"] = "choose" if short else "ipm"
+    solve = solved if small else solved_by_classes
+    solution = solve(program, method, tolerance=1e-10, crossover=small)
     multipliers = np.maximum(-solution.dual[: count * outputs].reshape(count, outputs), 0.0) / root[:, None]
     channel = np.maximum(solution.primal.reshape(size, outputs), 0.0)
     return -solution.value, channel, -solution.dual[count * outputs :], multipliers

@@ -18,11 +18,13 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import singledispatch
+from itertools import pairwise
 
 import numpy as np
 
 from sievert.arrays import FloatArray
 from sievert.limits.bounds import complete_capacity
+from sievert.proofs import ClosedLeakageProof
 from sievert.spaces import Graph, Metric
 from sievert.spaces.secrets import LineGraph, PresenceGraph, ThresholdGraph
 
@@ -33,13 +35,14 @@ LARGEST_EXPONENT = 600.0
 
 @dataclass(frozen=True)
 class Closed:
-    """Logarithms of bounds on any capacity, and of one that some mechanism reaches."""
+    """Logarithms of bounds on any capacity and of one that is reached, and the proof for one record."""
 
     diameter: float
     radius: float
     packing: float
     reached: float
     method: str
+    certificate: ClosedLeakageProof | None
 
 
 @singledispatch
@@ -52,22 +55,31 @@ def closed_bounds(target: Graph | Metric, eps: Fraction) -> Closed | None:
 def _of_metric(target: Metric, eps: Fraction) -> Closed | None:
     if target.positions is None:
         return None
-    return _on_line(np.diff(np.sort(target.positions)) * float(eps))
+    ordered = np.sort(target.positions)
+    exact = [Fraction(place) for place in ordered.tolist()]
+    apart = [after - before for before, after in pairwise(exact)]
+    return _on_line(np.diff(ordered) * float(eps), ClosedLeakageProof.of_gaps(eps, apart))
 
 
 @closed_bounds.register
 def _of_line(target: LineGraph, eps: Fraction) -> Closed:
-    return _on_line(np.full(target.size - 1, float(eps)))
+    return _evenly(target.size, eps)
 
 
-def _on_line(gaps: FloatArray) -> Closed:
+def _evenly(size: int, eps: Fraction) -> Closed:
+    """A line of gaps of 1."""
+    proof = ClosedLeakageProof(eps, "line", size, gaps=((Fraction(1), size - 1),) if size > 1 else ())
+    return _on_line(np.full(size - 1, float(eps)), proof)
+
+
+def _on_line(gaps: FloatArray, proof: ClosedLeakageProof | None) -> Closed:
     """1 + Σ tanh(gap/2), which the packing bound and truncated geometric noise share."""
     value = math.log1p(math.fsum(np.tanh(gaps / 2).tolist()))
     whole = math.fsum(gaps.tolist())
     ahead = np.cumsum(gaps)
     middle = float(np.maximum(ahead, whole - ahead).min()) if len(ahead) else 0.0
     method = "a line: 1 + Σ tanh(ε·gap/2), attained by truncated geometric noise"
-    return Closed(whole, min(whole, middle), value, value, method)
+    return Closed(whole, min(whole, middle), value, value, method, proof)
 
 
 @closed_bounds.register
@@ -76,7 +88,8 @@ def _of_star(target: PresenceGraph, eps: Fraction) -> Closed:
     small = leaves > 1 and level <= math.log(leaves - 1)
     value = level if small else math.log1p(leaves * math.tanh(level / 2))
     method = "values beside a missing one: " + ("e^ε, attained" if small else "1 + k·tanh(ε/2), attained")
-    return Closed(min(2, leaves) * level, min(1, leaves) * level, value, value, method)
+    proof = ClosedLeakageProof(eps, "star", target.size)
+    return Closed(min(2, leaves) * level, min(1, leaves) * level, value, value, method, proof)
 
 
 @closed_bounds.register
@@ -85,7 +98,7 @@ def _of_threshold(target: ThresholdGraph, eps: Fraction) -> Closed | None:
     if reach is None or reach == 0 or level == 0:
         return None
     if reach == 1:
-        return _on_line(np.full(target.size - 1, level))
+        return _evenly(target.size, eps)
     count, diameter = target.size, target.reach.hops
     q, rest = math.exp(-level), -math.expm1(-level)
     share = rest / (rest + 2 * reach * q)
@@ -98,4 +111,5 @@ def _of_threshold(target: ThresholdGraph, eps: Fraction) -> Closed | None:
     if diameter == 1:
         packing = reached = complete_capacity(count, level).log
     method = f"values up to {reach} places apart: the least of closed bounds; clamped noise from below"
-    return Closed(diameter * level, radius, packing, max(0.0, min(packing, reached)), method)
+    proof = ClosedLeakageProof(eps, "row", count, reach=reach)
+    return Closed(diameter * level, radius, packing, max(0.0, min(packing, reached)), method, proof)

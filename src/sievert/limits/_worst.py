@@ -28,7 +28,15 @@ from sievert.limits.bounds import Bound, blowfish_bound, complete_capacity
 from sievert.mechanisms import randomised_response
 from sievert.numerics import brief, flag, in_bits, log2_bounds, read_eps
 from sievert.policies import Policy, target_of
-from sievert.proofs import PACKINGS, DirectedProof, GroupsProof, ProductLeakageProof, WorstLeakageProof
+from sievert.proofs import (
+    PACKINGS,
+    ClosedLeakageProof,
+    DirectedProof,
+    GroupsProof,
+    MapLeakageProof,
+    ProductLeakageProof,
+    WorstLeakageProof,
+)
 from sievert.results import Result
 from sievert.spaces import DatabaseGraph, Graph, Metric
 from sievert.spaces.secrets import CompleteGraph
@@ -42,7 +50,14 @@ MOST_SOLVED = 4
 # The last answer about a large space, whose proof holds all pairs: several parts of a question ask for it.
 LARGE: WeakKeyDictionary[Graph | Metric, tuple[Fraction, int, WorstLeakage]] = WeakKeyDictionary()
 
-Certificate = WorstLeakageProof | GroupsProof | DirectedProof | ProductLeakageProof
+Certificate = (
+    WorstLeakageProof
+    | GroupsProof
+    | DirectedProof
+    | ProductLeakageProof
+    | ClosedLeakageProof
+    | MapLeakageProof
+)
 # Certified ends this close are one number to every digit anybody prints.
 MEETS = 1e-8
 LN2 = math.log(2)
@@ -179,7 +194,7 @@ the packing bound is attained)
         return worst_individual(policy_or_metric, exact_eps)
     apart = _equally_apart(target)
     if apart is not None and target.size > LARGEST_DENSE:
-        return _complete(target.size, exact_eps * apart, 1 if individual else records)
+        return _complete(target.size, exact_eps, apart, 1 if individual else records)
     if (grid := grid_of(target)) is not None:
         return _on_grid(grid, exact_eps, 1 if individual else records)
     if target.size > LARGEST_PLAIN and target.factors:
@@ -297,8 +312,9 @@ def _equally_apart(target: Graph | Metric) -> Fraction | None:
     return None if distance is None or math.isinf(distance) else Fraction(distance)
 
 
-def _complete(size: int, eps: Fraction, records: int) -> WorstLeakage:
+def _complete(size: int, level: Fraction, apart: Fraction, records: int) -> WorstLeakage:
     """Very many values, any two of them secrets: the closed form alone (Alvim et al., Thm 15)."""
+    eps = level * apart
     value = Bound(records * complete_capacity(size, float(eps)).log)
     wide = Bound(records * float(eps))
     method = "a complete graph: n/(1 + (n-1)e^-ε), attained by randomised response"
@@ -306,29 +322,42 @@ def _complete(size: int, eps: Fraction, records: int) -> WorstLeakage:
     mechanism = randomised_response(size, float(eps))
     return WorstLeakage(
         wide, wide, value, value, value, value, method, None,
-        mechanism if records == 1 else mechanism.product(records), None, float(eps), records,
+        mechanism if records == 1 else mechanism.product(records),
+        ClosedLeakageProof(level, "complete", size, length=apart, copies=records), float(eps), records,
     )  # fmt: skip
 
 
 def _on_grid(grid: Grid, eps: Fraction, records: int) -> WorstLeakage:
     """Very many cells of a map: bounds by sums over the grid, and planar geometric noise from below."""
     found = grid.bounds(eps)
+    proof = grid.proof(eps, found.packing, records)
+    if proof is not None:
+        low, high = log2_bounds(*proof.bounds())
+        found = replace(found, reached=low * LN2, packing=high * LN2)
     return _of_forms(
         found,
         "a map: the least bound by sums over its cells; planar geometric noise from below",
         "the exact program would need a list of all distances",
         eps,
         records,
+        proof,
     )
 
 
 def _by_form(found: Closed, eps: Fraction, records: int) -> WorstLeakage:
     """Very many values in a row, or beside a missing one."""
-    return _of_forms(found, found.method, "the exact program would need a list of all pairs", eps, records)
+    proof = None if found.certificate is None else replace(found.certificate, copies=records)
+    reason = "the exact program would need a list of all pairs"
+    return _of_forms(found, found.method, reason, eps, records, proof)
 
 
 def _of_forms(
-    found: GridBounds | Closed, method: str, reason: str, eps: Fraction, records: int
+    found: GridBounds | Closed,
+    method: str,
+    reason: str,
+    eps: Fraction,
+    records: int,
+    proof: ClosedLeakageProof | MapLeakageProof | None,
 ) -> WorstLeakage:
     """The bounds of closed forms for so many records, whose capacities multiply."""
     lower, upper = Bound(records * found.reached), Bound(records * found.packing)
@@ -343,7 +372,7 @@ def _of_forms(
         method=method,
         reason=None if meets else reason,
         mechanism=None,
-        certificate=None,
+        certificate=proof,
         eps=float(eps),
         records=records,
     )

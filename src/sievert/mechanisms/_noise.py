@@ -294,6 +294,9 @@ class PlanarGeometric(Family):
     def words(self) -> str:
         return f"{self.title()}, eps = {self.eps:g}"
 
+    def with_eps(self, eps: float) -> PlanarGeometric:
+        return self.model_copy(update={"eps": eps})
+
     @property
     def promised(self) -> float:
         return self.eps

@@ -2,6 +2,7 @@ from ._exact import ExactProgram as ExactProgram
 from ._exact import ExactVertex as ExactVertex
 from ._exact import exact_optimum as exact_optimum
 from ._exact import exact_vertex as exact_vertex
+from ._folding import solved_by_classes as solved_by_classes
 from ._linear import GrowingProgram as GrowingProgram
 from ._linear import LinearProgram as LinearProgram
 from ._linear import MovingProgram as MovingProgram

@@ -9,6 +9,7 @@ from ._base import verify as verify
 from ._bounds import blocks_lower as blocks_lower
 from ._bounds import channel_diagonal as channel_diagonal
 from ._bounds import tree_lower as tree_lower
+from ._closed import ClosedLeakageProof as ClosedLeakageProof
 from ._codes import CodesProof as CodesProof
 from ._deficiency import DeficiencyProof as DeficiencyProof
 from ._design import SCALE as SCALE
@@ -36,6 +37,9 @@ from ._groups import GroupsProof as GroupsProof
 from ._groups import images as images
 from ._inference import FrontierProof as FrontierProof
 from ._joint import JointNoiseProof as JointNoiseProof
+from ._map import MapLeakageProof as MapLeakageProof
+from ._map import Spread as Spread
+from ._map import map_products as map_products
 from ._neighbours import Neighbours as Neighbours
 from ._neighbours import binary_digits as binary_digits
 from ._neighbours import forest_excess as forest_excess

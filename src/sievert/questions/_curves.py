@@ -15,11 +15,11 @@ from functools import singledispatch
 import numpy as np
 
 from sievert.arrays import FloatArray
-from sievert.channels import Channel, NoiseChannel, PlanarNoise, TableNoise
+from sievert.channels import Channel, PlanarNoise, TableNoise
 from sievert.errors import SievertError, TooLargeError
 from sievert.files import Scenario
-from sievert.observations import RepeatedGuess, record_view
-from sievert.questions._seen import Seen, belief_of
+from sievert.observations import RepeatedGuess
+from sievert.questions._seen import Seen, belief_of, seen
 from sievert.results import Result
 
 __all__ = ["GuessCurve", "MapOfNoise", "NoiseOfCell", "guess_by_eps", "guess_by_releases", "noise_picture"]
@@ -51,11 +51,12 @@ class GuessCurve(Result):
     ever: float | None = None
 
 
-def guess_by_releases(view: Seen) -> GuessCurve | None:
-    """The guess after one release, two, … and where that is quick beyond what the file asks about."""
+def guess_by_releases(view: Seen, most: int | None = None) -> GuessCurve | None:
+    """The guess after one release, two, … `most`; by default beyond the file's own where that is quick."""
     scenario = view.scenario
     count = scenario.observations
-    most = count if view.listed else max(10, 2 * count)
+    if most is None:
+        most = count if view.listed else max(10, 2 * count)
     if most == 1:
         return None
     wanted = np.unique(np.round(np.geomspace(1, most, 24)).astype(int))
@@ -82,23 +83,22 @@ def guess_by_releases(view: Seen) -> GuessCurve | None:
 
 
 def guess_by_eps(view: Seen) -> GuessCurve | None:
-    """The guess after one release of noise without a list at other ε; None where the file's has no other."""
+    """The guess after one release of the file's family at other ε; None where it has no other."""
     scenario, here = view.scenario, view.epsilon.nats
     if not 0 < here < math.inf or scenario.mechanism.with_eps(here) is None:
         return None
-    belief = belief_of(view.scenario)
     claimed = scenario.claimed_eps
     at = here if claimed is None else claimed
-    rows = sorted(_at_levels(scenario, belief, at))
+    rows = sorted(_at_levels(scenario, at))
     if len(rows) < 2:
         return None
     limit = scenario.accept.guess if scenario.accept is not None and scenario.observations == 1 else None
     eps, guesses, exact = zip(*rows, strict=True)
-    before = float(belief.max())
+    before = view.record.before
     return GuessCurve((0.0, *eps), (before, *guesses), (True, *exact), before, at, limit)
 
 
-def _at_levels(scenario: Scenario, belief: FloatArray, here: float) -> Iterator[tuple[float, float, bool]]:
+def _at_levels(scenario: Scenario, here: float) -> Iterator[tuple[float, float, bool]]:
     """The file's own ε and the ends of the curve first, then what lies between them, evenly."""
     start = time.perf_counter()
     levels = (3 * here * (np.arange(1, EPS_POINTS + 1) / EPS_POINTS) ** 2).tolist()
@@ -107,10 +107,8 @@ def _at_levels(scenario: Scenario, belief: FloatArray, here: float) -> Iterator[
         if time.perf_counter() - start > CURVE_SECONDS:
             return
         with suppress(SievertError):
-            noise = scenario.with_eps(eps)
-            if isinstance(noise, NoiseChannel):
-                guess = record_view(noise, belief).guess(1)
-                yield eps, guess.guess, guess.exact
+            record = seen(scenario.at_eps(eps)).record
+            yield eps, record.after, not record.is_bound
 
 
 @dataclass(frozen=True)

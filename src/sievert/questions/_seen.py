@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property, singledispatch
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -85,8 +85,11 @@ class Level(NamedTuple):
 
 
 def seen(scenario: Scenario) -> Seen:
-    """How to see the mechanism of a file."""
-    return _seen(scenario.channel, scenario)
+    """How to see the mechanism of a file; the file keeps the view, and the view what was found."""
+    if "view" not in scenario.kept:
+        scenario.kept["view"] = _seen(scenario.channel, scenario)
+    view: Seen = scenario.kept["view"]
+    return view
 
 
 class Seen(ABC):
@@ -95,6 +98,8 @@ class Seen(ABC):
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
         self._repeated: dict[int, RepeatedGuess] = {}
+        # What questions found and ask for again.
+        self.kept: dict[str, Any] = {}
 
     @property
     def epsilon(self) -> Epsilon:

@@ -23,9 +23,10 @@ from sievert.questions._accept import record_belief
 from sievert.results import Result
 
 if TYPE_CHECKING:
+    from sievert.questions._headline import Told
     from sievert.questions.audit import Audit
 
-__all__ = ["Amount", "Standing", "StandingRow", "promised_guess", "standing"]
+__all__ = ["Amount", "Standing", "StandingRow", "guesses", "promised_guess", "standing"]
 
 # With more values the promise's guess is not solved for but bounded by ε alone; a uniform belief is quicker.
 LARGEST_SOLVED, LARGEST_UNIFORM = 60, 1000
@@ -96,6 +97,17 @@ class Standing(Result):
 
 def standing(scenario: Scenario, audit: Audit) -> Standing:
     """Put what an audit found beside what its promise allows and what any mechanism could give away."""
+    claim, rows = _claim(scenario, audit, 1), guesses(scenario, audit)
+    capacity = audit.database
+    own = None if capacity is None else Amount(float(capacity.bits), capacity.gap == 0)
+    whole = "the value, any guess" if audit.records == 1 else "the whole database"
+    allowed = _promised_database(scenario, audit)
+    rows.append(StandingRow(whole, "bits", 0.0, own, allowed, Amount(audit.database_bits)))
+    return Standing("no finite ε" if claim is None else claim.words, tuple(rows))
+
+
+def guesses(scenario: Scenario, audit: Told) -> list[StandingRow]:
+    """The best guess about one record after one release, and where there are several after them all."""
     one = "the value" if audit.records == 1 else "one record"
     record = audit.record
     certain = Amount(1.0)
@@ -121,15 +133,10 @@ def standing(scenario: Scenario, audit: Audit) -> Standing:
                 certain,
             )
         )
-    capacity = audit.database
-    own = None if capacity is None else Amount(float(capacity.bits), capacity.gap == 0)
-    whole = "the value, any guess" if audit.records == 1 else "the whole database"
-    allowed = _promised_database(scenario, audit)
-    rows.append(StandingRow(whole, "bits", 0.0, own, allowed, Amount(audit.database_bits)))
-    return Standing("no finite ε" if claim is None else claim.words, tuple(rows))
+    return rows
 
 
-def _after_all(scenario: Scenario, audit: Audit) -> Amount | None:
+def _after_all(scenario: Scenario, audit: Told) -> Amount | None:
     """The best guess that the promise allows after all releases; where ε is merely added up, a bound."""
     claim = _claim(scenario, audit, audit.observations)
     found = _promised_guess(scenario, claim, audit.record.before)
@@ -137,7 +144,7 @@ def _after_all(scenario: Scenario, audit: Audit) -> Amount | None:
     return found if found is None or composed else replace(found, exact=False)
 
 
-def _claim(scenario: Scenario, audit: Audit, releases: int) -> Claim | None:
+def _claim(scenario: Scenario, audit: Told, releases: int) -> Claim | None:
     """What the file promises, or else what its mechanism keeps; None where that is no finite ε."""
     stated = scenario.claimed
     if stated is not None and audit.claimed_eps is None:

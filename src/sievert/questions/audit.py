@@ -16,11 +16,12 @@ from sievert.files import Described, Scenario, described, load_scenario
 from sievert.limits import WorstLeakage, worst_leakage
 from sievert.measures import Capacity, RecordLeakage
 from sievert.mechanisms import PixelatedLaplaceChannel
-from sievert.numerics import brief, in_percent
+from sievert.numerics import brief
 from sievert.observations import ReleasesWithin, SimulatedGain
 from sievert.policies import Policy
-from sievert.questions._accept import Check, Promise, checks, kept_promise
-from sievert.questions._findings import Finding, Unanswered, findings
+from sievert.questions._accept import Check, Promise
+from sievert.questions._findings import Finding, Unanswered
+from sievert.questions._headline import Parts, Told
 from sievert.questions._seen import seen
 from sievert.questions._standing import Standing, standing
 from sievert.questions._together import Together, together_of
@@ -38,7 +39,7 @@ __all__ = ["Audit", "audit"]
 
 
 @dataclass(frozen=True)
-class Audit(Result):
+class Audit(Told):
     """Everything an audit found; what does not apply, or is not known, is None.
 
     Attributes
@@ -123,56 +124,6 @@ class Audit(Result):
                 del found[name]
         return found
 
-    @property
-    def passed(self) -> bool:
-        """Whether the claim and every limit hold; where there are limits, no adversary is left open."""
-        return self.satisfied and all(check.passed for check in self.checks) and not self._left_open
-
-    @property
-    def _left_open(self) -> bool:
-        """Whether something is to be accepted and what an adversary gains is not known."""
-        return bool(self.checks and self.unanswered)
-
-    @property
-    def record_is_bound(self) -> bool:
-        """Whether the guess about one record is only an upper bound."""
-        return self.record.is_bound
-
-    def __str__(self) -> str:
-        found = self.epsilon.nats
-        if (
-            math.isinf(found)
-            and not self.satisfied
-            and (self.promise is None or self.claimed_eps is not None)
-        ):
-            return "The mechanism keeps no promise: no ε is large enough."
-        if self.promise is not None and not self.promise.kept:
-            return (
-                f"The mechanism does not keep its promise: it claims {self.promise.claim} but only satisfies "
-                f"{self.promise.satisfied}."
-            )
-        promise = "keeps its promise" if self.promise is not None else f"satisfies ε = {found:.6g}"
-        failed = [check for check in self.checks if not check.passed]
-        if failed:
-            return f"The mechanism {promise} but is not acceptable: {failed[0]}."
-        if self._left_open:
-            open_ = self.unanswered[0]
-            return (
-                f"The mechanism {promise} and is within every limit of the file, but is not shown to be "
-                f"acceptable: what the adversary “{open_.name}” gains is not known."
-            )
-        accepted = " and is within every limit of the file" if self.checks else ""
-        subject = "the value" if self.records == 1 else "one record"
-        return f"The mechanism {promise}{accepted}: {subject} is guessed with probability {self._guesses()}."
-
-    def _guesses(self) -> str:
-        most = "at most " if self.record_is_bound else ""
-        before, after = in_percent(self.record.before), f"{most}{in_percent(self.record.after)}"
-        if self.observations == 1:
-            return f"{before} before and {after} after"
-        repeated = f"{'' if self.repeated_exact else 'at most '}{in_percent(self.repeated_guess)}"
-        return f"{before} before, {after} after one release and {repeated} after {self.observations}"
-
 
 @overload
 def audit(scenario: Scenario | str | Path) -> Audit: ...
@@ -222,11 +173,11 @@ def audit(scenario: Described | str | Path) -> Audit | Result:
             raise FileError(f"scenario is {brief(scenario)}; give a Scenario, or the path of a TOML file")
         scenario = load_scenario(scenario)
     view, policy = seen(scenario), scenario.policy
-    found, promise = view.epsilon, kept_promise(view)
+    parts, found = Parts.of(view), view.epsilon
     repeated = view.repeated(scenario.observations)
     accepted = None if scenario.accept is None else scenario.accept.guess
     limit = view.guess_limit
-    leakages, unanswered = findings(view)
+    leakages, unanswered = parts.findings
     result = Audit(
         title=scenario.title,
         policy=policy.describe(),
@@ -234,8 +185,8 @@ def audit(scenario: Described | str | Path) -> Audit | Result:
         mechanism=view.words,
         epsilon=found,
         claimed_eps=scenario.claimed_eps,
-        promise=promise,
-        satisfied=view.proved is not False and _is_satisfied(scenario, promise),
+        promise=parts.promise,
+        satisfied=parts.satisfied,
         leakages=leakages,
         record=view.record,
         database=view.database,
@@ -248,7 +199,7 @@ def audit(scenario: Described | str | Path) -> Audit | Result:
         repeated_guess=repeated.guess,
         repeated_exact=repeated.exact,
         worst=_worst(policy, found),
-        checks=checks(view),
+        checks=parts.checks,
         guess_limit=limit,
         releases_within=None if limit is None or accepted is None else view.releases_within(accepted),
         on_map=scenario.region is not None,
@@ -288,12 +239,6 @@ def _on_interval(channel: PixelatedLaplaceChannel, scenario: Scenario) -> Interv
     from sievert.questions.interval import interval_facts
 
     return interval_facts(scenario)
-
-
-def _is_satisfied(scenario: Scenario, promise: Promise | None) -> bool:
-    """Whether the claim is kept; a claim of a pure ε, or none, needs one that is finite."""
-    pure = promise is None or scenario.claimed_eps is not None
-    return (promise is None or promise.kept) and (not pure or math.isfinite(scenario.epsilon.nats))
 
 
 def _worst(policy: Policy, found: Epsilon) -> WorstLeakage | None:

@@ -34,6 +34,7 @@ __all__ = [
     "computed",
     "noisy_table",
     "read_columns",
+    "refuse_too_many",
     "true_answer",
 ]
 Progress = Callable[[int], None]

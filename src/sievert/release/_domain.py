@@ -296,13 +296,22 @@ def _number(cell: Any) -> Fraction | None:
 class Fingerprints:
     """Hashes of the batches of some columns, in order."""
 
-    def __init__(self, columns: Sequence[str]) -> None:
+    def __init__(self, columns: Sequence[str], digests: Sequence[bytes] = ()) -> None:
         self.columns = list(columns)
-        self._digests: list[bytes] = []
+        self._digests = list(digests)
+
+    @property
+    def digests(self) -> tuple[bytes, ...]:
+        """The hashes so far."""
+        return tuple(self._digests)
 
     def add(self, batch: Batch) -> None:
         """Keep the hash of the next batch."""
         self._digests.append(self._digest(batch))
+
+    def has(self, number: int, batch: Batch) -> bool:
+        """Whether a batch is the one that was checked."""
+        return number < len(self._digests) and self._digest(batch) == self._digests[number]
 
     def add_counted(self, rows: Sequence[tuple[Any, ...]]) -> None:
         """Keep the hash of rows that come in no order."""
@@ -311,7 +320,7 @@ class Fingerprints:
 
     def require(self, number: int, batch: Batch) -> None:
         """Refuse a batch that is not the one that was checked."""
-        if number >= len(self._digests) or self._digest(batch) != self._digests[number]:
+        if not self.has(number, batch):
             raise OutputError("the data changed while it was read")
 
     def require_end(self, batches: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -34,8 +35,21 @@ from sievert.release._protocol import (
 from sievert.release._relations import charge, cost, relation_of
 from sievert.release._sidecar import clamping, sidecar
 from sievert.release._unaccounted import NOTHING_CHARGED, released_without_ledger
+from sievert.release._units import check_units, draw_units, manifest, manifest_hash, new_shared, parts_of
 from sievert.results import Result
-from sievert.tables import Rows, Warehouse, given_warehouse, open_rows, table_bytes
+from sievert.tables import (
+    Contents,
+    Engine,
+    Rows,
+    Unit,
+    Warehouse,
+    Workers,
+    given_warehouse,
+    is_several,
+    open_rows,
+    table_bytes,
+    units_in,
+)
 
 if TYPE_CHECKING:
     from sievert.files import TextScenario, VectorScenario
@@ -68,6 +82,7 @@ class Release(Result):
     effect : how far it is from the truth, and what it gives away, alone and with all others of the ledger
     symbol : of the ledger's currency, ε or ρ
     plan, slot : the plan that has paid for it, and its place there, from 1 (None: it was charged alone)
+    parts : how many files the folder `output` holds (None: it is one file)
     """
 
     id: str
@@ -88,6 +103,7 @@ class Release(Result):
     symbol: str = "ε"
     plan: str | None = None
     slot: int | None = None
+    parts: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         found = super().to_dict()
@@ -106,7 +122,9 @@ class Release(Result):
         left = f"{number(self.remaining)} of each person's budget is left"
         scarce = [(name, rest) for name, rest in self.remaining_through if rest < self.remaining]
         left += "".join(f", {number(rest)} through the column {name}" for name, rest in scarce) + "."
-        return " ".join([f"Released to {Path(self.output).name} {cost}; {left}", *self._warning()])
+        name = Path(self.output).name
+        where = name if self.parts is None else f"{self.parts} parts in the folder {name}"
+        return " ".join([f"Released to {where} {cost}; {left}", *self._warning()])
 
     def _warning(self) -> list[str]:
         if self.secure:
@@ -209,6 +227,12 @@ def run(
         require_accepted(plan)
     if isinstance(data, str | Path):
         refuse_private(listed.document, listed.folder, listed.source, data)
+    units = _units(plan, data)
+    if units is not None:
+        engine = plan.rules.engine or Engine.resolve("one")
+        shared = new_shared(plan, Path(os.path.abspath(listed.folder if data is None else "")))
+        with engine.start(shared) as workers:
+            return released(_UnitsJob(plan, seed, units, workers), asked)
     with _opened(plan, data) as rows:
         if plan.unaccounted:
             make_folder(plan.output.parent)
@@ -223,7 +247,7 @@ def _opened(plan: Plan, data: Any) -> Iterator[Rows | Warehouse]:
     folder = plan.scenario.folder
     counts = plan.central and not plan.scenario.policy.constrained
     there = plan.data.warehouse(folder) if data is None and counts else None
-    if data is not None:
+    if data is not None and (counts or not isinstance(data, str | Path)):
         there = given_warehouse(data)
         if there is not None and not counts:
             raise DataError(
@@ -237,6 +261,23 @@ def _opened(plan: Plan, data: Any) -> Iterator[Rows | Warehouse]:
     yield plan.data.rows(folder) if data is None else open_rows(data)
 
 
+def _units(plan: Plan, data: Any) -> list[Unit] | None:
+    """The units of a release row by row whose data are a folder or a pattern of files."""
+    folder = plan.scenario.folder if data is None else Path()
+    if data is None:
+        path = plan.data.several(folder)
+    else:
+        path = data if isinstance(data, str | Path) and is_several(data) else None
+    if path is not None and not plan.central:
+        return units_in(path, folder)
+    if plan.rules.engine is not None and not plan.rules.engine.alone:
+        raise FileError(
+            f"{plan.scenario.source}, release.engine: goes with a release row by row whose data.input is a "
+            "folder or a pattern of files; leave it out"
+        )
+    return None
+
+
 class _Read(NamedTuple):
     """What one pass over the data found: totals or a number of rows, and a hash of each batch."""
 
@@ -246,12 +287,11 @@ class _Read(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _TableJob(Job[_Read, Release]):
-    """One table over all rows, or every row by itself."""
+class _PlanJob(Job[Any, Release]):
+    """What a table over all rows and every row by itself have in common."""
 
     plan: Plan
     seed: int | None
-    rows: Rows | Warehouse
 
     @property
     def columns(self) -> list[str]:
@@ -282,35 +322,6 @@ class _TableJob(Job[_Read, Release]):
 
     def admits(self, ledger: Ledger) -> None:
         check_places(ledger)
-
-    def read(self, asked: Asked) -> _Read:
-        report = asked.reporter("reading")
-        if self.plan.central:
-            seen = Fingerprints(read_columns(self.plan))
-            try:
-                return _Read(computed(self.plan, self.rows, report, seen), 0, seen)
-            except OutputError as problem:
-                raise OutputError(f"{problem}; nothing was charged, run the same command again") from None
-        return _Read(None, *check_rows(self.plan, self._each, report))
-
-    @property
-    def _each(self) -> Rows:
-        assert isinstance(self.rows, Rows)
-        return self.rows
-
-    def fingerprint(self, read: _Read, salt: str) -> str:
-        return read.seen.total(salt)
-
-    def draw(self, read: _Read, held: Reservation, state: State, asked: Asked) -> Drawn:
-        if read.totals is None:
-            report = asked.reporter("drawing", read.rows)
-            sampler, noted = stream(self.plan, self._each, held, state, read.seen, report)
-            return Drawn(sampler, None, noted)
-        source = self.plan.sampler(SealedBits(state.key, state.secure))
-        totals = chosen_tables(self.plan, read.totals, state.key)
-        table = noisy_table(self.plan, totals, source)
-        held.write(OUTPUT, table_bytes(held.targets[OUTPUT], table.names, table.columns))
-        return Drawn(source.to_dict(), table)
 
     def content(self, held: Reservation, drawn: Drawn, digest: str) -> dict[str, Any]:
         name = held.targets[OUTPUT].name
@@ -347,7 +358,70 @@ class _TableJob(Job[_Read, Release]):
             ledger.budget.currency.symbol,
             entry.plan,
             None if entry.slot is None else entry.slot + 1,
+            len(content["output"]["parts"]) if "parts" in content["output"] else None,
         )
+
+
+@dataclass(frozen=True)
+class _TableJob(_PlanJob):
+    """One table over all rows, or every row of one table by itself."""
+
+    rows: Rows | Warehouse
+
+    def read(self, asked: Asked) -> _Read:
+        report = asked.reporter("reading")
+        if self.plan.central:
+            seen = Fingerprints(read_columns(self.plan))
+            try:
+                return _Read(computed(self.plan, self.rows, report, seen), 0, seen)
+            except OutputError as problem:
+                raise OutputError(f"{problem}; nothing was charged, run the same command again") from None
+        return _Read(None, *check_rows(self.plan, self._each, report))
+
+    @property
+    def _each(self) -> Rows:
+        assert isinstance(self.rows, Rows)
+        return self.rows
+
+    def fingerprint(self, read: _Read, salt: str) -> str:
+        return read.seen.total(salt)
+
+    def draw(self, read: _Read, held: Reservation, state: State, asked: Asked) -> Drawn:
+        if read.totals is None:
+            report = asked.reporter("drawing", read.rows)
+            sampler, noted = stream(self.plan, self._each, held, state, read.seen, report)
+            return Drawn(sampler, None, noted)
+        source = self.plan.sampler(SealedBits(state.key, state.secure))
+        totals = chosen_tables(self.plan, read.totals, state.key)
+        table = noisy_table(self.plan, totals, source)
+        held.write(OUTPUT, table_bytes(held.targets[OUTPUT], table.names, table.columns))
+        return Drawn(source.to_dict(), table)
+
+
+@dataclass(frozen=True)
+class _UnitsJob(_PlanJob):
+    """Every row of a folder of files by itself, a unit at a time."""
+
+    files: list[Unit]
+    workers: Workers
+
+    def read(self, asked: Asked) -> tuple[Contents, ...]:
+        return check_units(self.plan, self.files, self.workers, asked.reporter("reading"))
+
+    def fingerprint(self, read: tuple[Contents, ...], salt: str) -> str:
+        return manifest_hash(read, salt)
+
+    def units(self, read: tuple[Contents, ...]) -> list[dict[str, Any]]:
+        return manifest(read)
+
+    def draw(self, read: tuple[Contents, ...], held: Reservation, state: State, asked: Asked) -> Drawn:
+        report = asked.reporter("drawing", sum(item.rows for item in read))
+        return Drawn(draw_units(self.plan, read, self.workers, held, state, report))
+
+    def content(self, held: Reservation, drawn: Drawn, digest: str) -> dict[str, Any]:
+        found = super().content(held, drawn, digest)
+        found["output"]["parts"] = parts_of(held.temporary(OUTPUT))
+        return found
 
 
 def _effect(plan: Plan, ledger: Ledger | None) -> Effect | None:

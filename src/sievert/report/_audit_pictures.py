@@ -32,7 +32,7 @@ from sievert.spaces.secrets import SecretGraph
 if TYPE_CHECKING:
     from sievert.questions.interval import IntervalView
 
-__all__ = ["noise_pictures", "pictures", "releases_picture"]
+__all__ = ["eps_picture", "law_pictures", "noise_pictures", "pictures", "releases_picture"]
 
 # More values than this make a graph that nobody can read.
 LARGEST_GRAPH = 30
@@ -80,9 +80,9 @@ def _of_interval(found: IntervalView | None) -> Iterator[Picture]:
     )
 
 
-def releases_picture(view: Seen) -> Iterator[Picture]:
+def releases_picture(view: Seen, most: int | None = None) -> Iterator[Picture]:
     """The guess about one record against the number of releases."""
-    curve = guess_by_releases(view)
+    curve = guess_by_releases(view, most)
     if curve is None:
         return
     caption = "The best guess about one record for somebody who knows all others, release after release."
@@ -134,13 +134,21 @@ def _of_noise(channel: NoiseChannel, audit: Audit, view: Seen) -> list[Picture]:
 
 def noise_pictures(noise: NoiseChannel, view: Seen) -> list[Picture]:
     """Noise: its law in one number or on the map, one belief; without a list the guess against ε."""
-    found = noise_picture(noise, view)
-    drawn = [] if found is None else list(_drawn(found))
+    return [*law_pictures(noise, view), *eps_picture(view)]
+
+
+def law_pictures(channel: Channel, view: Seen) -> Iterator[Picture]:
+    """What the mechanism does to one number or place, and to one belief; nothing where there is a list."""
+    found = noise_picture(channel, view)
+    return iter(()) if found is None else _drawn(found)
+
+
+def eps_picture(view: Seen) -> Iterator[Picture]:
+    """The guess about one record against ε."""
     curve = guess_by_eps(view)
     if curve is not None:
-        caption = "The best guess about one record after one release, if the noise had another ε."
-        drawn.append(Picture("The guess against ε", caption + _bounds(curve), _guesses(curve, "ε (nats)")))
-    return drawn
+        caption = "The best guess about one record after one release, if the mechanism had another ε."
+        yield Picture("The guess against ε", caption + _bounds(curve), _guesses(curve, "ε (nats)"))
 
 
 @singledispatch

@@ -34,9 +34,12 @@ def bars(
         )
     )
     figure = laid_out(figure, axis, "")
-    figure.update_yaxes(
-        tickvals=places, ticktext=shown, autorange="reversed", automargin=True, fixedrange=True
+    upright = {"tickvals": places, "ticktext": shown, "autorange": "reversed", "fixedrange": True}
+    figure.plotly_relayout(
+        {
+            **{f"yaxis.{key}": value for key, value in upright.items()},
+            "xaxis.rangemode": "tozero",
+            "height": 110 + 28 * len(names),
+        }
     )
-    figure.update_xaxes(rangemode="tozero")
-    figure.update_layout(height=110 + 28 * len(names))
     return figure

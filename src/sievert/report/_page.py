@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from sievert.files import Described
     from sievert.results import Result
 
-__all__ = ["Page", "Picture", "Sections", "Table", "answer_page", "drawing_library", "page_html"]
+__all__ = ["Page", "Picture", "Sections", "Table", "answer_content", "drawing_library", "page_html"]
 
 Sections = list[tuple[str, list[str]]]
 
@@ -91,10 +91,10 @@ PROOFS = (
 )
 
 
-def answer_page(
+def answer_content(
     found: Result, scenario: Described, sections: Sections, pictures: list[Picture], command: str
-) -> str:
-    """An answer about documents or vectors as one page.
+) -> Page:
+    """What the page of an answer about documents or vectors says.
 
     What an attack found, or was computed from private data, is private.
     """
@@ -103,19 +103,17 @@ def answer_page(
         (word for word in ("Audit", "Preview", "Release") if name.endswith(word)), "Attack"
     )
     verdicts = (getattr(found, verdict, None) for verdict in ("passed", "possible", "secure", "good"))
-    return page_html(
-        Page(
-            title=scenario.title,
-            made_by=f"{made} of {Path(scenario.source).name}",
-            headline=str(found),
-            sections=sections,
-            good=next((verdict for verdict in verdicts if verdict is not None), None),
-            pictures=pictures,
-            command=command,
-            proofs=[PROOFS] if hasattr(found, "question") else [],
-            text=scenario.to_toml(),
-            private=made == "Attack" or getattr(found, "private", False) is True,
-        )
+    return Page(
+        title=scenario.title,
+        made_by=f"{made} of {Path(scenario.source).name}",
+        headline=str(found),
+        sections=sections,
+        good=next((verdict for verdict in verdicts if verdict is not None), None),
+        pictures=pictures,
+        command=command,
+        proofs=[PROOFS] if hasattr(found, "question") else [],
+        text=scenario.to_toml(),
+        private=made == "Attack" or getattr(found, "private", False) is True,
     )
 
 

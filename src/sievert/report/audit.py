@@ -16,7 +16,7 @@ from sievert.questions.samples import SamplesAudit
 from sievert.report._page import Page, Table, page_html
 from sievert.results import Result
 
-__all__ = ["STANDING", "lines", "page", "page_of", "table"]
+__all__ = ["STANDING", "content", "leakages", "lines", "page", "page_of", "table"]
 
 
 @singledispatch
@@ -318,31 +318,34 @@ def table(audit: Audit) -> tuple[list[str], list[list[str]]]:
 
 def page(audit: Audit, scenario: Scenario, command: str = "") -> str:
     """The whole page, working offline."""
+    return page_html(content(audit, scenario, command))
+
+
+def content(audit: Audit, scenario: Scenario, command: str = "") -> Page:
+    """What the page says."""
     from sievert.report._audit_pictures import pictures
 
-    header, rows = _leakages(audit)
+    header, rows = leakages(audit)
     source = Path(scenario.source).name
-    return page_html(
-        Page(
-            title=audit.title,
-            made_by=f"Audit of {source}",
-            headline=str(audit),
-            sections=list(lines(audit)),
-            good=audit.passed,
-            command=command or f"sievert audit {source} --report page.html",
-            summary=Table("Who could guess how much", *table(audit), STANDING.format(audit.standing.promise)),
-            tables=[Table("Leakage by adversary", header, rows)] if rows else [],
-            pictures=pictures(audit, scenario),
-            proofs=[
-                f"`sievert limits {source} --proof proof.json` saves a proof of what the policy allows, and "
-                "`sievert verify proof.json` checks it without a solver."
-            ],
-            text=scenario.to_toml(),
-        )
+    return Page(
+        title=audit.title,
+        made_by=f"Audit of {source}",
+        headline=str(audit),
+        sections=list(lines(audit)),
+        good=audit.passed,
+        command=command or f"sievert audit {source} --report page.html",
+        summary=Table("Who could guess how much", *table(audit), STANDING.format(audit.standing.promise)),
+        tables=[Table("Leakage by adversary", header, rows)] if rows else [],
+        pictures=pictures(audit, scenario),
+        proofs=[
+            f"`sievert limits {source} --proof proof.json` saves a proof of what the policy allows, and "
+            "`sievert verify proof.json` checks it without a solver."
+        ],
+        text=scenario.to_toml(),
     )
 
 
-def _leakages(audit: Audit) -> tuple[list[str], list[list[Any]]]:
+def leakages(audit: Audit) -> tuple[list[str], list[list[Any]]]:
     """The adversaries of the file: header and rows; after all releases where there are several."""
     many = audit.observations > 1
     header = ["adversary", "before", "after one release" if many else "after"]

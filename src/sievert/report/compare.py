@@ -12,7 +12,7 @@ from sievert.questions.compare import Replacement
 from sievert.report._page import Page, Picture, Table, page_html
 from sievert.report.plots._channels import channel_heatmap, hypers
 
-__all__ = ["lines", "page"]
+__all__ = ["content", "lines", "page"]
 
 MEANING = {
     "average": "every adversary, on average over the outputs",
@@ -67,28 +67,31 @@ def _objection(witness: Objection) -> list[str]:
 
 def page(found: Replacement, command: str = "") -> str:
     """The whole page, working offline."""
+    return page_html(content(found, command))
+
+
+def content(found: Replacement, command: str = "") -> Page:
+    """What the page says."""
     result = found.comparison
     rows = [
         (way, verdict.order, {True: "yes", False: "no", None: "undecided"}[verdict.holds], verdict.method)
         for way, verdicts in (("B replaces A", result.forward), ("A replaces B", result.backward))
         for verdict in verdicts
     ]
-    return page_html(
-        Page(
-            title=found.title,
-            made_by="Comparison of two mechanisms",
-            headline=str(found),
-            sections=list(lines(found)),
-            good=found.can_replace,
-            tables=[Table("Every order, both ways", ("question", "order", "answer", "how"), rows)],
-            pictures=_pictures(found.first, found.second),
-            command=command or f"sievert compare {' '.join(found.names)} --report page.html",
-            proofs=[
-                f"`sievert compare {' '.join(found.names)} --proof proof.json` saves a proof of the "
-                "headline: a post-processing that turns A into B, or an adversary who gains more from B. "
-                "`sievert verify proof.json` checks it without a solver."
-            ],
-        )
+    return Page(
+        title=found.title,
+        made_by="Comparison of two mechanisms",
+        headline=str(found),
+        sections=list(lines(found)),
+        good=found.can_replace,
+        tables=[Table("Every order, both ways", ("question", "order", "answer", "how"), rows)],
+        pictures=_pictures(found.first, found.second),
+        command=command or f"sievert compare {' '.join(found.names)} --report page.html",
+        proofs=[
+            f"`sievert compare {' '.join(found.names)} --proof proof.json` saves a proof of the "
+            "headline: a post-processing that turns A into B, or an adversary who gains more from B. "
+            "`sievert verify proof.json` checks it without a solver."
+        ],
     )
 
 

@@ -11,17 +11,22 @@ from sievert.numerics import in_percent, number
 from sievert.questions.documents import DocumentsAnswer, DocumentsAudit
 from sievert.release import DocumentsPreview, DocumentsRelease
 from sievert.report import plots
-from sievert.report._page import Picture, Sections, answer_page
+from sievert.report._page import Page, Picture, Sections, answer_content, page_html
 from sievert.report.release import near
 from sievert.results import Result
 from sievert.text import AttackBench, Flow, distance
 
-__all__ = ["lines", "page"]
+__all__ = ["content", "lines", "page"]
 
 
 def page(found: Result, scenario: TextScenario, command: str = "") -> str:
     """The answer as one self-contained page, working offline."""
-    return answer_page(found, scenario, lines(found), list(_pictures(found, scenario)), command)
+    return page_html(content(found, scenario, command))
+
+
+def content(found: Result, scenario: TextScenario, command: str = "") -> Page:
+    """What the page says."""
+    return answer_content(found, scenario, lines(found), list(_pictures(found, scenario)), command)
 
 
 @singledispatch

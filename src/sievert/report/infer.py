@@ -14,7 +14,7 @@ from sievert.questions.infer import Inference
 from sievert.report._page import Page, Picture, Table, page_html
 from sievert.report.plots._style import AFTER, CURVES, LIMIT, MARK, SHARE, SYMBOLS, laid_out
 
-__all__ = ["audit_lines", "lines", "page", "tradeoff", "tradeoff_picture"]
+__all__ = ["audit_lines", "content", "lines", "page", "tradeoff", "tradeoff_picture"]
 
 # Secret values that the sentences list; a page has them all.
 MOST_SHIFTS = 8
@@ -101,6 +101,11 @@ def _best(found: Inference) -> list[str]:
 
 def page(found: Inference, scenario: Scenario, command: str = "") -> str:
     """The whole page, working offline."""
+    return page_html(content(found, scenario, command))
+
+
+def content(found: Inference, scenario: Scenario, command: str = "") -> Page:
+    """What the page says."""
     source = Path(scenario.source).name
     shifts = [(str(s.secret), *map(in_percent, (s.before, s.least, s.most))) for s in found.loss.shifts]
     points = [(c.name, in_percent(c.guess), in_percent(c.accuracy)) for c in found.candidates]
@@ -109,24 +114,20 @@ def page(found: Inference, scenario: Scenario, command: str = "") -> str:
         "it; "
         "`sievert verify proof.json` checks both in fractions, without a solver."
     ]
-    return page_html(
-        Page(
-            title=found.title,
-            made_by=f"Inference from {source}",
-            headline=str(found),
-            sections=list(lines(found)),
-            good=found.passed if found.checks else None,
-            tables=[
-                Table(f"Belief in {found.secret}", ("value", "before", "least after", "most after"), shifts),
-                Table(
-                    "Mechanisms on the same answers", ("mechanism", "secret guessed", "answer right"), points
-                ),
-            ],
-            pictures=[tradeoff_picture(found)],
-            command=command or f"sievert infer {source} --report page.html",
-            proofs=[] if found.best is None else proofs,
-            text=scenario.to_toml(),
-        )
+    return Page(
+        title=found.title,
+        made_by=f"Inference from {source}",
+        headline=str(found),
+        sections=list(lines(found)),
+        good=found.passed if found.checks else None,
+        tables=[
+            Table(f"Belief in {found.secret}", ("value", "before", "least after", "most after"), shifts),
+            Table("Mechanisms on the same answers", ("mechanism", "secret guessed", "answer right"), points),
+        ],
+        pictures=[tradeoff_picture(found)],
+        command=command or f"sievert infer {source} --report page.html",
+        proofs=[] if found.best is None else proofs,
+        text=scenario.to_toml(),
     )
 
 

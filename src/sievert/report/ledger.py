@@ -10,7 +10,7 @@ from sievert.release import ChargedPlan, ChargedRelease, LedgerAccount, LedgerGu
 from sievert.report._bars import bars
 from sievert.report._page import Page, Picture, Table, page_html
 
-__all__ = ["lines", "page"]
+__all__ = ["content", "lines", "page"]
 
 # Releases that are shown in sentences; a page and --json have more.
 SHOWN = 12
@@ -87,6 +87,11 @@ def _guesses(found: LedgerAccount) -> Iterator[str]:
 
 def page(found: LedgerAccount, command: str = "") -> str:
     """The whole page, working offline."""
+    return page_html(content(found, command))
+
+
+def content(found: LedgerAccount, command: str = "") -> Page:
+    """What the page says."""
     symbol = found.symbol
     rows = [
         (item.id, number(item.cost), "" if item.plan is None else f"{item.plan}, {item.slot}", item.what)
@@ -97,18 +102,16 @@ def page(found: LedgerAccount, command: str = "") -> str:
     if bounds:
         caption = "Every bound holds; the least is the answer. All values are equally likely before."
         tables.append(Table("What an attacker can guess", ("among", "by", "at most"), bounds, caption))
-    return page_html(
-        Page(
-            title=found.title,
-            made_by="Budget ledger",
-            headline=str(found),
-            sections=list(lines(found)),
-            good=not found.closed,
-            command=command or f"sievert ledger {found.title} --report page.html",
-            summary=Table("At a glance", (), list(_glance(found))),
-            tables=tables,
-            pictures=list(_pictures(found)),
-        )
+    return Page(
+        title=found.title,
+        made_by="Budget ledger",
+        headline=str(found),
+        sections=list(lines(found)),
+        good=not found.closed,
+        command=command or f"sievert ledger {found.title} --report page.html",
+        summary=Table("At a glance", (), list(_glance(found))),
+        tables=tables,
+        pictures=list(_pictures(found)),
     )
 
 

@@ -15,13 +15,18 @@ from sievert.report.plots._curves import leakage_curve
 from sievert.report.plots._policies import policy_graph
 from sievert.spaces import Metric
 
-__all__ = ["lines", "page"]
+__all__ = ["content", "lines", "page"]
 
 LARGEST_GRAPH = 60
 
 
 def page(limits: Limits, scenario: Scenario, curves: LimitCurves | None, command: str = "") -> str:
     """The whole page, working offline."""
+    return page_html(content(limits, scenario, curves, command))
+
+
+def content(limits: Limits, scenario: Scenario, curves: LimitCurves | None, command: str = "") -> Page:
+    """What the page says."""
     source = Path(scenario.source).name
     worst = limits.database
     bounds = {
@@ -32,24 +37,22 @@ def page(limits: Limits, scenario: Scenario, curves: LimitCurves | None, command
         "attained by a mechanism": worst.lower,
     }
     rows = [(name, bound.bits, _factor(bound)) for name, bound in bounds.items()]
-    return page_html(
-        Page(
-            title=limits.title,
-            made_by=f"Limits of {source} at ε = {limits.eps:g}",
-            headline=str(limits),
-            sections=list(lines(limits)),
-            tables=[Table("Bounds on the whole database", ("bound", "bits", "factor"), rows)],
-            pictures=_pictures(limits, scenario, curves),
-            command=command or f"sievert limits {source} --report page.html",
-            proofs=[]
-            if limits.uncertified is not None
-            else [
-                f"`sievert limits {source} --proof proof.json` saves the certificate: a mechanism that "
-                "attains the lower bound and a dual solution that proves the upper one. `sievert verify "
-                "proof.json` checks both in ball arithmetic, without a solver."
-            ],
-            text=scenario.to_toml(),
-        )
+    return Page(
+        title=limits.title,
+        made_by=f"Limits of {source} at ε = {limits.eps:g}",
+        headline=str(limits),
+        sections=list(lines(limits)),
+        tables=[Table("Bounds on the whole database", ("bound", "bits", "factor"), rows)],
+        pictures=_pictures(limits, scenario, curves),
+        command=command or f"sievert limits {source} --report page.html",
+        proofs=[]
+        if limits.uncertified is not None
+        else [
+            f"`sievert limits {source} --proof proof.json` saves the certificate: a mechanism that "
+            "attains the lower bound and a dual solution that proves the upper one. `sievert verify "
+            "proof.json` checks both in ball arithmetic, without a solver."
+        ],
+        text=scenario.to_toml(),
     )
 
 

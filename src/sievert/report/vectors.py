@@ -11,17 +11,22 @@ from sievert.questions.match import Match
 from sievert.questions.vectors import VectorsAnswer, VectorsAudit
 from sievert.release import VectorsPreview, VectorsRelease
 from sievert.report import plots
-from sievert.report._page import Picture, Sections, answer_page
+from sievert.report._page import Page, Picture, Sections, answer_content, page_html
 from sievert.report.release import near
 from sievert.results import Result
 from sievert.vectors import NoisyHash, loss_curve
 
-__all__ = ["lines", "match_lines", "page"]
+__all__ = ["content", "lines", "match_lines", "page"]
 
 
 def page(found: Result, scenario: VectorScenario, command: str = "") -> str:
     """The answer as one self-contained page, working offline."""
-    return answer_page(found, scenario, lines(found), list(_pictures(found, scenario)), command)
+    return page_html(content(found, scenario, command))
+
+
+def content(found: Result, scenario: VectorScenario, command: str = "") -> Page:
+    """What the page says."""
+    return answer_content(found, scenario, lines(found), list(_pictures(found, scenario)), command)
 
 
 @singledispatch

@@ -1,6 +1,7 @@
 from ._batches import Batch as Batch
 from ._batches import Rows as Rows
 from ._batches import Source as Source
+from ._batches import data_files as data_files
 from ._batches import open_rows as open_rows
 from ._batches import person_key as person_key
 from ._batches import person_text as person_text
@@ -13,6 +14,9 @@ from ._counting import count_reports as count_reports
 from ._counting import counts_text as counts_text
 from ._counting import expanded as expanded
 from ._counting import reports_by_person as reports_by_person
+from ._engines import Engine as Engine
+from ._engines import Workers as Workers
+from ._folders import is_several as is_several
 from ._reading import channel_bytes as channel_bytes
 from ._reading import existing as existing
 from ._reading import read_channel as read_channel
@@ -21,6 +25,9 @@ from ._reading import write_channel as write_channel
 from ._sources import given_warehouse as given_warehouse
 from ._texts import Text as Text
 from ._texts import TextSource as TextSource
+from ._units import Contents as Contents
+from ._units import Unit as Unit
+from ._units import units_in as units_in
 from ._vectors import UserVectors as UserVectors
 from ._vectors import VectorSource as VectorSource
 from ._warehouse import Cells as Cells
@@ -32,6 +39,7 @@ from ._writing import TableWriter as TableWriter
 from ._writing import create as create
 from ._writing import files_named as files_named
 from ._writing import fits as fits
+from ._writing import give_name as give_name
 from ._writing import is_inside as is_inside
 from ._writing import matching as matching
 from ._writing import require_plain as require_plain

@@ -27,12 +27,24 @@ from sievert.kinds import Noun, Positive, PrivatePath, kind
 from sievert.numerics import as_fraction, brief
 from sievert.spaces import as_float
 from sievert.tables._coded import arrow_or_none, coded
+from sievert.tables._folders import files_in, is_several
 from sievert.tables._reading import existing
 
 if TYPE_CHECKING:
     from sievert.tables._warehouse import Warehouse
 
-__all__ = ["BATCH_ROWS", "Batch", "Rows", "Source", "open_rows", "person_key", "person_text", "plain_cell"]
+__all__ = [
+    "BATCH_ROWS",
+    "Batch",
+    "Rows",
+    "Source",
+    "data_files",
+    "open_rows",
+    "parquet_groups",
+    "person_key",
+    "person_text",
+    "plain_cell",
+]
 
 BATCH_ROWS = 65_536
 CHUNK_ROWS = 2048
@@ -86,10 +98,16 @@ class Rows(ABC):
             first += count
 
 
-def open_rows(source: Any) -> Rows:
-    """The table at a path (.csv, .parquet, .arrow, .feather, .ipc), or a data frame."""
+def open_rows(source: Any, groups: tuple[int, int] | None = None) -> Rows:
+    """The table at a path (.csv, .parquet, .arrow, .feather, .ipc), or a data frame.
+
+    A folder or a pattern is its files, one after another; `groups` are the row groups of a Parquet file from
+    the first up to before the second.
+    """
     if not isinstance(source, str | Path):
         return _Frame(source)
+    if is_several(source):
+        return _Several(source, Path())
     path = existing(source, "; paths in the file are relative to its own folder")
     suffix = path.suffix.lower()
     if suffix not in READERS:
@@ -97,7 +115,33 @@ def open_rows(source: Any) -> Rows:
         raise FileError(
             f"{path}: data is read from {', '.join(others)} or {last}, not {suffix or 'a bare name'}"
         )
-    return READERS[suffix](path)
+    found = READERS[suffix](path)
+    return found if groups is None else _Parquet(path, groups)
+
+
+def data_files(path: str | Path, folder: str | Path = ".") -> list[Path]:
+    """The tables of a folder or pattern, in the order of their names."""
+    return files_in(path, folder, READERS)
+
+
+class _Several(Rows):
+    """Tables with the same columns, one after another."""
+
+    def __init__(self, path: str | Path, folder: Path) -> None:
+        self.name = str(folder / path)
+        self.parts = [open_rows(file) for file in data_files(path, folder)]
+
+    @property
+    def header(self) -> list[str]:
+        return self.parts[0].header
+
+    def fingerprint(self, salt: str) -> str:
+        return hashlib.sha256("".join(part.fingerprint(salt) for part in self.parts).encode()).hexdigest()
+
+    def _batches(self, columns: Sequence[str], size: int) -> Iterator[dict[str, Sequence[Any]]]:
+        for part in self.parts:
+            for batch in part.batches(columns, size):
+                yield batch.columns
 
 
 class _File(Rows):
@@ -237,6 +281,10 @@ class _TabSeparated(_Csv, suffixes=(".tsv",)):
 
 
 class _Parquet(_File, suffixes=(".parquet",)):
+    def __init__(self, path: Path, groups: tuple[int, int] | None = None) -> None:
+        super().__init__(path)
+        self.groups = groups
+
     @property
     def header(self) -> list[str]:
         return list(self._open().schema_arrow.names)
@@ -250,9 +298,24 @@ class _Parquet(_File, suffixes=(".parquet",)):
 
     def _batches(self, columns: Sequence[str], size: int) -> Iterator[dict[str, Sequence[Any]]]:
         with self._open() as stream:
-            for batch in stream.iter_batches(batch_size=size, columns=list(columns)):
+            groups = None if self.groups is None else list(range(*self.groups))
+            found = stream.iter_batches(
+                batch_size=size, row_groups=groups, columns=list(columns), use_threads=False
+            )
+            for batch in found:
                 if batch.num_rows:
                     yield {name: coded(batch.column(name)) for name in columns}
+
+    @property
+    def group_sizes(self) -> list[int]:
+        """How many rows each row group has."""
+        with self._open() as stream:
+            return [stream.metadata.row_group(i).num_rows for i in range(stream.metadata.num_row_groups)]
+
+
+def parquet_groups(path: Path) -> list[int]:
+    """How many rows each row group of a Parquet file has."""
+    return _Parquet(path).group_sizes
 
 
 class _Arrow(_File, suffixes=(".arrow", ".feather", ".ipc")):
@@ -354,6 +417,10 @@ class Source(Noun, noun="source"):
     def rows(self, folder: Path) -> Rows:
         """The records, for a file that lies in this folder."""
 
+    def several(self, folder: Path) -> str | Path | None:
+        """The folder or pattern of files that the records are in; None where they are one table."""
+        return None
+
     def warehouse(self, folder: Path) -> Warehouse | None:
         """What counts the records where they are; None where they are read."""
         return None
@@ -372,7 +439,12 @@ class FileSource(Source):
     ]
 
     def rows(self, folder: Path) -> Rows:
+        if self.several(folder) is not None:
+            return _Several(self.input, folder)
         return open_rows(folder / self.input)
+
+    def several(self, folder: Path) -> str | Path | None:
+        return self.input if is_several(self.input, folder) else None
 
     def warehouse(self, folder: Path) -> Warehouse | None:
         from sievert.tables._sources import counted_files

@@ -201,7 +201,9 @@ def _one_header(files: Sequence[Path]) -> list[str]:
 
 
 def given_warehouse(data: Any) -> Warehouse | None:
-    """A table given in Python that is counted where it is: of Ibis, DuckDB or a lazy one of polars."""
+    """What is given in Python and counted where it is: of Ibis, DuckDB or a lazy one of polars, or files."""
+    if isinstance(data, str | Path):
+        return counted_files(str(data), Path())
     home = type(data).__module__.split(".")[0]
     name = type(data).__name__
     if home == "ibis" and hasattr(data, "get_backend"):

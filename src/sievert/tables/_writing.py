@@ -33,6 +33,7 @@ __all__ = [
     "TableWriter",
     "create",
     "fits",
+    "give_name",
     "is_inside",
     "matching",
     "reopen",
@@ -247,13 +248,21 @@ def _give_name(temporary: Path, target: Path, replace: bool) -> None:
         os.replace(temporary, target)
         return
     try:
-        os.link(temporary, target)  # unlike a renaming, it fails where there is a file
+        give_name(temporary, target)
     except FileExistsError:
         raise FileError(f"{target}: is there already; it is not replaced") from None
-    except OSError:  # a file system without links
+
+
+def give_name(temporary: Path, target: Path) -> None:
+    """Give a file that is whole another name, at which there is none yet."""
+    try:
+        os.link(temporary, target)  # unlike a renaming, it fails where there is a file
+    except FileExistsError:
+        raise
+    except OSError as problem:
         if os.path.lexists(target):
-            raise FileError(f"{target}: is there already; it is not replaced") from None
-        os.replace(temporary, target)
+            raise FileExistsError(*problem.args) from None
+        os.replace(temporary, target)  # a file system without links
 
 
 def create(path: str | Path, mode: int = 0o666) -> int:

@@ -11,7 +11,7 @@ printed first, and a check that would take longer than allowed is not begun.
 
 Exit codes: 0 every proof holds, 1 one does not, 2 a file is no proof, 3 one was not checked (too long).
 
-How to read it: numbers, then e^x and ln x, then spaces, then one function a kind, named in KINDS at the end.
+How to read it: numbers, then e^x and ln x, then spaces, then a function of the name of every kind (NAMES).
 """
 
 from __future__ import annotations
@@ -28,12 +28,15 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
-from functools import lru_cache
-from typing import Any, NoReturn
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 FORMAT = "sievert proof 1"
+T = TypeVar("T")
 Content = dict[str, Any]
-Matrix = list[list[Fraction]]
+Vector = list[Fraction]
+Matrix = list[Vector]
+Size = int | None
 ZERO, ONE = Fraction(0), Fraction(1)
 
 
@@ -84,6 +87,11 @@ RATIO = re.compile(r"(-?)([0-9]+)(?:/([0-9]+))?")
 DECIMAL = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE]([-+]?[0-9]+))?")
 
 
+def children(value: Any) -> list[Any]:
+    """What a list or an object holds; nothing for all else."""
+    return list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+
+
 def parse(text: str) -> Any:
     """JSON with every key once, finite numbers, short whole numbers, and little nesting."""
 
@@ -98,22 +106,18 @@ def parse(text: str) -> Any:
     def short(digits: str) -> int:
         return int(digits) if len(digits) <= MOST_DIGITS else no_proof("a whole number is too long")
 
+    read = json.JSONDecoder(
+        object_pairs_hook=once, parse_float=finite, parse_int=short, parse_constant=finite
+    )
     try:
-        content = json.loads(
-            text, object_pairs_hook=once, parse_float=finite, parse_int=short, parse_constant=finite
-        )
+        content = read.decode(text)
     except RecursionError:
         no_proof(f"it is nested more than {DEEPEST} levels deep")
     except json.JSONDecodeError as problem:
         no_proof(f"it is not JSON: {problem}")
-    level: list[Any] = [content]
+    level = [content]
     for _ in range(DEEPEST):
-        level = [
-            inner
-            for item in level
-            if isinstance(item, dict | list)
-            for inner in (item.values() if isinstance(item, dict) else item)
-        ]
+        level = [inner for item in level for inner in children(item)]
         if not level:
             return content
     no_proof(f"it is nested more than {DEEPEST} levels deep")
@@ -121,38 +125,42 @@ def parse(text: str) -> Any:
 
 def exact(value: Any) -> Fraction:
     """An exact number: a text such as "1/3" or "1e-6", or a JSON number at its binary value."""
-    if isinstance(value, str):
-        ratio = RATIO.fullmatch(value)
-        if ratio is not None:
-            sign, above, below = ratio.groups()
-            require(max(len(above), len(below or "")) <= MOST_DIGITS, "a number has too many digits")
-            require(below is None or int(below) != 0, f"{value[:30]} divides by 0")
-            return Fraction(int(above), int(below or 1)) * (-1 if sign else 1)
-        decimal = DECIMAL.fullmatch(value) if len(value) <= LONGEST_TEXT else None
-        if decimal is None or abs(int(decimal[1] or 0)) > LARGEST_EXPONENT:
-            refuse(f"{value[:30]!r} is not a number")
+    if type(value) in (int, float, Fraction):
         return Fraction(value)
-    if type(value) is int or type(value) is float or type(value) is Fraction:
-        return Fraction(value)
-    refuse(f"{str(value)[:30]} is not a number")
+    ratio = RATIO.fullmatch(value) if isinstance(value, str) else None
+    if ratio is not None:
+        sign, above, below = ratio.groups()
+        require(max(len(above), len(below or "")) <= MOST_DIGITS, "a number has too many digits")
+        require(below is None or int(below) != 0, f"{value[:30]} divides by 0")
+        return Fraction(int(above), int(below or 1)) * (-1 if sign else 1)
+    short = isinstance(value, str) and len(value) <= LONGEST_TEXT
+    decimal = DECIMAL.fullmatch(value) if short else None
+    if decimal is None or abs(int(decimal[1] or 0)) > LARGEST_EXPONENT:
+        refuse(f"{str(value)[:30]!r} is not a number")
+    return Fraction(value)
 
 
-def whole(value: Any, least: int = 0, most: int | None = None) -> int:
+def maybe(value: Any) -> Fraction | None:
+    """An exact number, or none."""
+    return None if value is None else exact(value)
+
+
+def whole(value: Any, least: int = 0, most: Size = None) -> int:
     """A whole number, or its digits."""
     if isinstance(value, str) and re.fullmatch("-?[0-9]+", value) and len(value) <= MOST_DIGITS:
         value = int(value)
-    if type(value) is not int or value < least or (most is not None and value > most):
-        refuse(f"{str(value)[:30]} is not a whole number from {least}{'' if most is None else f' to {most}'}")
-    return value
+    fits = type(value) is int and value >= least and (most is None or value <= most)
+    require(
+        fits, f"{str(value)[:30]} is not a whole number from {least}{'' if most is None else f' to {most}'}"
+    )
+    return int(value)
 
 
 def double(value: Any) -> float:
     """A JSON number as the nearest double."""
-    if type(value) is int and abs(value) < 2**63:
-        return float(value)
-    if type(value) is not float:
-        refuse(f"{str(value)[:30]} is not a double")
-    return value
+    fits = type(value) is float or (type(value) is int and abs(value) < 2**63)
+    require(fits, f"{str(value)[:30]} is not a double")
+    return float(value)
 
 
 def nearest(value: Any) -> float:
@@ -167,32 +175,37 @@ def couples(value: Any) -> list[list[Any]]:
     return [items(pair, 2) for pair in items(value)]
 
 
-def position(value: Any, size: int | None = None) -> int:
+def tallies(value: Any, least: int = 0) -> dict[int, int]:
+    """How often different whole numbers come, each once or more; not empty."""
+    pairs = couples(value)
+    found = {whole(name, least): whole(times, 1) for name, times in pairs}
+    require(bool(found) and len(found) == len(pairs), "there is nothing, or something is listed twice")
+    return found
+
+
+def position(value: Any, size: int = 2**40) -> int:
     """A place in a list."""
-    if type(value) is not int or not 0 <= value < (2**40 if size is None else size):
-        refuse(f"{str(value)[:30]} is not a place that exists")
-    return value
+    require(type(value) is int and 0 <= value < size, f"{str(value)[:30]} is not a place that exists")
+    return int(value)
 
 
 def flag(value: Any) -> bool:
     """True or false."""
-    if not isinstance(value, bool):
-        refuse(f"{str(value)[:30]} is not true or false")
-    return value
+    require(isinstance(value, bool), f"{str(value)[:30]} is not true or false")
+    return bool(value)
 
 
-def items(value: Any, length: int | None = None) -> list[Any]:
+def items(value: Any, length: Size = None) -> list[Any]:
     """A list, of a length where one is asked for."""
-    if not isinstance(value, list) or (length is not None and len(value) != length):
-        refuse("a list is missing, or has another length than it should")
-    return value
+    fits = isinstance(value, list) and length in (None, len(value))
+    require(fits, "a list is missing, or has another length than it should")
+    return list(value)
 
 
 def table(value: Any) -> Content:
     """A JSON object."""
-    if not isinstance(value, dict):
-        refuse(f"{str(value)[:30]} is not an object")
-    return value
+    require(isinstance(value, dict), f"{str(value)[:30]} is not an object")
+    return dict(value)
 
 
 def vector(value: Any, length: int | None = None) -> list[Fraction]:
@@ -205,7 +218,7 @@ def doubles(value: Any, length: int | None = None) -> list[Fraction]:
     return [Fraction(double(entry)) for entry in items(value, length)]
 
 
-def matrix(value: Any, rows: int | None = None, columns: int | None = None) -> Matrix:
+def matrix(value: Any, rows: Size = None, columns: Size = None) -> Matrix:
     """Rows of exact numbers, equally long and not empty."""
     found = [vector(row) for row in items(value)]
     require(bool(found) and bool(found[0]), "a matrix is empty")
@@ -215,9 +228,14 @@ def matrix(value: Any, rows: int | None = None, columns: int | None = None) -> M
     return found
 
 
-def double_matrix(value: Any, rows: int | None = None, columns: int | None = None) -> Matrix:
+def double_matrix(value: Any, rows: Size = None, columns: Size = None) -> Matrix:
     """Rows of doubles, equally long and not empty."""
     return matrix([doubles(row) for row in items(value)], rows, columns)
+
+
+def not_negative(values: Iterable[Fraction | int], what: str) -> None:
+    """Entries ≥ 0."""
+    require(all(value >= 0 for value in values), f"{what} has a negative entry")
 
 
 def total(values: Iterable[Fraction]) -> Fraction:
@@ -233,34 +251,57 @@ def dot(first: Sequence[Fraction], second: Sequence[Fraction]) -> Fraction:
     return total(a * b for a, b in zip(first, second, strict=True) if a and b)
 
 
+def columns_of(rows: list[list[T]]) -> list[list[T]]:
+    """Columns as rows."""
+    return [list(column) for column in zip(*rows, strict=True)]
+
+
+def weighted(rows: Matrix, weights: Vector) -> Matrix:
+    """Every row, entry by entry times the weights."""
+    return [[value * weight for value, weight in zip(row, weights, strict=True)] for row in rows]
+
+
 def product(first: Matrix, second: Matrix) -> Matrix:
     """The product of two matrices that fit."""
     require(len(first[0]) == len(second), "the shapes of matrices do not fit")
     Work.spend(2 * len(first) * len(second) * len(second[0]))
-    columns = list(zip(*second, strict=True))
+    columns = columns_of(second)
     return [[dot(row, column) for column in columns] for row in first]
+
+
+def difference(first: Matrix, second: Matrix) -> Matrix:
+    """A matrix less another."""
+    return [[a - b for a, b in zip(x, y, strict=True)] for x, y in zip(first, second, strict=True)]
 
 
 # What rows of float channels may miss 1 by, and what proofs about them may leave open.
 ROUNDING = Fraction(1, 10**9)
 
 
-def distribution(values: Sequence[Fraction], what: str, rounding: Fraction = ZERO) -> Fraction:
+def distribution(values: Vector, what: str, rounding: Fraction = ZERO) -> Fraction:
     """Entries ≥ 0 with the sum 1; what the sum misses."""
-    require(all(value >= 0 for value in values), f"{what} has a negative entry")
+    not_negative(values, what)
     miss = abs(total(values) - 1)
     require(miss <= rounding, f"{what} does not sum to 1")
     return miss
 
 
-def channel(value: Any, rows: int | None = None, columns: int | None = None) -> Matrix:
+def prior_of(value: Any, length: Size = None, what: str = "the prior") -> Vector:
+    """A list that is a distribution exactly."""
+    found = vector(value, length)
+    distribution(found, what)
+    return found
+
+
+def channel(value: Any, rows: Size = None, columns: Size = None) -> Matrix:
     """A matrix whose rows are distributions exactly."""
-    return rounded_channel(value, ZERO, rows, columns)[0]
+    return rounded_channel(value, rows, columns, ZERO)[0]
 
 
-def rounded_channel(
-    value: Any, rounding: Fraction, rows: int | None = None, columns: int | None = None
-) -> tuple[Matrix, Fraction]:
+Rounded = tuple[Matrix, Fraction]
+
+
+def rounded_channel(value: Any, rows: Size = None, columns: Size = None, rounding: Any = ROUNDING) -> Rounded:
     """A matrix whose rows are distributions up to rounding, and the most that one misses 1 by."""
     found = matrix(value, rows, columns)
     return found, max(distribution(row, "a row of a channel", rounding) for row in found)
@@ -268,7 +309,7 @@ def rounded_channel(
 
 def column_maxima(scores: Matrix) -> Fraction:
     """Σ_y max_w."""
-    return total(max(column) for column in zip(*scores, strict=True))
+    return total(map(max, columns_of(scores)))
 
 
 def shown(value: Fraction, up: bool = True) -> str:
@@ -279,6 +320,11 @@ def shown(value: Fraction, up: bool = True) -> str:
     units = math.ceil(scaled) if up else math.floor(scaled)
     sign, digits = ("-" if units < 0 else ""), f"{abs(units):013d}"
     return f"{sign}{digits[:-12]}.{digits[-12:]}".rstrip("0").rstrip(".")
+
+
+def between(lower: Fraction, upper: Fraction) -> str:
+    """Two ends, each rounded outwards."""
+    return f"from {shown(lower, False)} to {shown(upper)}"
 
 
 # ── e^x and ln x between rationals ──────────────────────────────────────────────────────────────────────────
@@ -304,10 +350,8 @@ def exp_ends(x: Fraction, bits: int = BITS) -> Ends:
     if x == 0:
         return ONE, ONE
     if x < 0:
-        if -x > LARGEST_POWER:
-            return ZERO, 1 / exp_ends(Fraction(LARGEST_POWER), bits)[0]
-        low, high = exp_ends(-x, bits)
-        return 1 / high, 1 / low
+        low, high = exp_ends(min(-x, Fraction(LARGEST_POWER)), bits)
+        return ZERO if -x > LARGEST_POWER else 1 / high, 1 / low
     require(x <= LARGEST_POWER, "a power of e is too large to be written out")
     halvings = max(0, (x.numerator // x.denominator).bit_length() + 8)
     digits = bits + halvings + 32
@@ -325,12 +369,12 @@ def exp_ends(x: Fraction, bits: int = BITS) -> Ends:
 def _series(argument: int, digits: int, up: int) -> int:
     """Σ r^k/k! for r = argument·2^-digits, in units of 2^-digits, every term rounded down or up."""
     term = found = 1 << digits
-    for k in itertools.count(1):
+    k = 0
+    while term > 1:
+        k += 1
         above, below = term * argument, k << digits
         term = -(-above // below) if up else above // below
         found += term
-        if term <= 1:
-            return found
     return found
 
 
@@ -441,36 +485,76 @@ class Span:
         return found
 
 
+NOTHING = Span(0, 0, 0)
+
+
 # ── Spaces ──────────────────────────────────────────────────────────────────────────────────────────────────
 LARGEST_SIZE, LARGEST_TABLE, MOST_DIMENSIONS = 10**7, 6000, 16
 METRIC_ERROR = Fraction(1, 2**48)
-Edge = tuple[int, int]
 # Digits of a table of e^(-ε·distance).
 FINE = 1024
+Edge = tuple[int, int]
+Arc = tuple[int, int, int]
+Rows = list[list[Any]]
+Shrink = Callable[[int], Fraction]
+
+
+def require_private(rows: Rows, arcs: Iterable[Arc], shrink: Shrink, what: str) -> None:
+    """Row x ≥ q·row z in every column, for arcs (x, z, edge) and q at or above what the edge allows."""
+    for x, z, e in arcs:
+        above, below = shrink(e).as_integer_ratio()
+        private = all(p * below >= q * above for p, q in zip(rows[x], rows[z], strict=True))
+        require(private, f"{what} is not private between points {x} and {z}")
+
+
+def require_even(rows: Rows, q: Fraction, what: str) -> None:
+    """The same where any two rows are neighbours: the least entry of a column is ≥ q times the largest."""
+    even = all(min(column) * q.denominator >= max(column) * q.numerator for column in columns_of(rows))
+    require(even, f"{what} is not private")
+
+
+def costs_nothing_even(cost: Vector, q: Fraction) -> bool:
+    """Whether Σ cost·c ≥ 0 for every column c with entries from q times the largest to the largest."""
+    return q * total(cost) + (1 - q) * total(min(value, ZERO) for value in cost) >= 0
+
+
+def costs_nothing_on_forest(forest: Space, cost: Vector, shrink: Shrink, digits: Size = None) -> bool:
+    """Whether Σ cost·c ≥ 0 for every private column c: from the leaves to the roots.
+
+    What is carried is rounded down to 2^-digits where it is not exact anyway.
+    """
+    held = list(cost)
+    Work.spend(6 * forest.size)
+    for v, parent, e in reversed(forest.roots_first()):
+        if parent < 0:
+            if held[v] < 0:
+                return False
+            continue
+        q = shrink(e)
+        if held[v] < 0 and q == 0:
+            return False
+        carried = q * held[v] if held[v] >= 0 else held[v] / q
+        held[parent] += carried if digits is None else dyadic(math.floor(carried * 2**digits), -digits)
+    return True
 
 
 class Space:
     """Points and edges; lengths are whole numbers of `grain`, so that paths are added exactly."""
 
     def __init__(
-        self,
-        size: int,
-        edges: list[Edge],
-        lengths: list[float],
-        metric: bool = False,
-        places: Matrix | None = None,
+        self, size: int, edges: list[Edge], lengths: Any = None, metric: bool = False, places: Any = None
     ) -> None:
         require(1 <= size <= LARGEST_SIZE, "a space has from 1 to 10,000,000 points")
         Work.spend(size + 4 * len(edges))
         require(all(0 <= a < size and 0 <= b < size for a, b in edges), "an edge names no point")
-        require(len(lengths) == len(edges), "every edge needs one length")
-        require(all(0 <= length < math.inf for length in lengths), "lengths must be finite and ≥ 0")
-        self.size, self.edges, self.lengths, self.metric, self.places = size, edges, lengths, metric, places
-        self.error = METRIC_ERROR if metric else ZERO
-        ratios = [length.as_integer_ratio() for length in lengths]
+        self.lengths: list[float] = [1.0] * len(edges) if lengths is None else lengths
+        require(len(self.lengths) == len(edges), "every edge needs one length")
+        require(all(0 <= length < math.inf for length in self.lengths), "lengths must be finite and ≥ 0")
+        self.size, self.edges, self.metric, self.places = size, edges, metric, places
+        self.one_way, self.error = False, METRIC_ERROR if metric else ZERO
+        ratios = [length.as_integer_ratio() for length in self.lengths]
         below = max((ratio[1] for ratio in ratios), default=1)
         self.units, self.grain = [a * (below // b) for a, b in ratios], Fraction(1, below)
-        self.near: list[list[tuple[int, int]]] | None = None
         self.known: dict[tuple[Fraction, int, bool], Fraction] = {}
         self.owner = self._components()
         self.components = len(set(self.owner))
@@ -484,16 +568,10 @@ class Space:
         """From a proof."""
         data = table(value)
         edges = [(position(a), position(b)) for a, b in couples(data["edges"])]
-        given = data.get("lengths")
-        lengths = [1.0] * len(edges) if given is None else [double(length) for length in items(given)]
-        places = data.get("coordinates")
-        return cls(
-            whole(data["size"], 1),
-            edges,
-            lengths,
-            flag(data.get("metric", False)),
-            None if places is None else double_matrix(places),
-        )
+        lengths, places = data.get("lengths"), data.get("coordinates")
+        lengths = None if lengths is None else [double(length) for length in items(lengths)]
+        places = None if places is None else double_matrix(places)
+        return cls(whole(data["size"], 1), edges, lengths, flag(data.get("metric", False)), places)
 
     def part(self, points: list[int], chosen: list[int]) -> Space:
         """The space of some points, in their order, with the chosen edges."""
@@ -518,9 +596,9 @@ class Space:
         return [root(v) for v in range(self.size)]
 
     def _require_all_pairs(self) -> None:
-        require(self.size <= LARGEST_TABLE, f"{self.size} points are too many for a table of distances")
+        self.require_small()
         every = sum(count * (count - 1) // 2 for count in Counter(self.owner).values())
-        listed = {(min(pair), max(pair)) for pair in self.edges if pair[0] != pair[1]}
+        listed = {(a, b) for a, b, _ in self.listed() if a != b}
         require(len(self.edges) == every == len(listed), "a metric needs each pair exactly once")
 
     def _require_straight(self, places: Matrix) -> None:
@@ -536,34 +614,31 @@ class Space:
     @property
     def is_forest(self) -> bool:
         """Whether there is no circle."""
-        return len(self.edges) == self.size - self.components
+        return len(self.edges) == self.size - self.components and not self.one_way
 
-    @property
+    @cached_property
     def is_uniform(self) -> bool:
         """Whether any two of at least two points have exactly one edge, all of one length."""
         every = self.size * (self.size - 1) // 2
-        if not 0 < every == len(self.edges) or len(set(self.lengths)) != 1:
-            return False
-        return len({(min(pair), max(pair)) for pair in self.edges if pair[0] != pair[1]}) == every
+        even = 0 < every == len(self.edges) and len(set(self.lengths)) == 1 and not self.one_way
+        return even and len({(a, b) for a, b, _ in self.listed() if a != b}) == every
 
     @property
     def is_whole(self) -> bool:
         """Whether all lengths are whole, with a sum below 2^53."""
         return all(length == int(length) for length in self.lengths) and sum(self.lengths) < 2**53
 
-    def neighbours(self) -> list[list[tuple[int, int]]]:
+    @cached_property
+    def near(self) -> list[list[tuple[int, int]]]:
         """For each point its neighbours, each with the edge."""
-        if self.near is None:
-            self.near = [[] for _ in range(self.size)]
-            for e, (a, b) in enumerate(self.edges):
-                self.near[a].append((b, e))
-                self.near[b].append((a, e))
-        return self.near
+        found: list[list[tuple[int, int]]] = [[] for _ in range(self.size)]
+        for x, z, e in self.arcs():
+            found[z].append((x, e))
+        return found
 
     def paths(self, sources: list[int]) -> list[int | None]:
         """Shortest path from the nearest source, in grains; None where there is none."""
         Work.spend(3 * (self.size + len(self.edges)))
-        near = self.neighbours()
         found: list[int | None] = [None] * self.size
         heap = [(0, source) for source in sorted(set(sources))]
         while heap:
@@ -571,7 +646,7 @@ class Space:
             if found[v] is not None:
                 continue
             found[v] = away
-            for w, e in near[v]:
+            for w, e in self.near[v]:
                 if found[w] is None:
                     heapq.heappush(heap, (away + self.units[e], w))
         return found
@@ -582,7 +657,7 @@ class Space:
             return self.paths([source])
         found: list[int | None] = [None] * self.size
         found[source] = 0
-        for w, e in self.neighbours()[source]:
+        for w, e in self.near[source]:
             found[w] = self.units[e]
         return found
 
@@ -603,41 +678,47 @@ class Space:
             fixed[units] = math.ceil(scaled) if up else math.floor(scaled)
         return [0 if units is None else fixed[units] for units in away]
 
-    def arcs(self) -> Iterator[tuple[int, int, int]]:
-        """Both directions of every edge, with the edge."""
+    def arcs(self) -> Iterator[Arc]:
+        """(x, z, edge) where row x is bounded below by row z: both directions, or K[a] ≤ e^ε·K[b] alone."""
         for e, (a, b) in enumerate(self.edges):
-            yield a, b, e
-            yield b, a, e
+            yield from ((b, a, e),) if self.one_way else ((b, a, e), (a, b, e))
 
-    def roots_first(self) -> list[tuple[int, int, int]]:
+    def roots_first(self) -> list[Arc]:
         """(point, parent, edge) of a forest, parents before children; a root has parent -1."""
-        near, seen, order = self.neighbours(), [False] * self.size, []
+        near, seen, order = self.near, [False] * self.size, []
         for start in range(self.size):
-            if seen[start]:
-                continue
+            waiting = [] if seen[start] else [(start, -1, -1)]
             seen[start] = True
-            order.append((start, -1, -1))
-            k = len(order) - 1
-            while k < len(order):
-                v = order[k][0]
-                k += 1
-                for w, e in near[v]:
-                    if not seen[w]:
-                        seen[w] = True
-                        order.append((w, v, e))
+            while waiting:
+                order.append(waiting.pop())
+                v = order[-1][0]
+                waiting += [(w, v, e) for w, e in near[v] if not seen[w]]
+                for w, _ in near[v]:
+                    seen[w] = True
         return order
+
+    def listed(self, image: Sequence[int] | None = None) -> Counter[tuple[int, int, float]]:
+        """How often each edge stands, with its length; or the edge that its ends are mapped to."""
+        at = range(self.size) if image is None else image
+        ends = ((at[a], at[b]) for a, b in self.edges)
+        return Counter((min(end), max(end), length) for end, length in zip(ends, self.lengths, strict=True))
 
     def require_symmetry(self, image: list[int]) -> None:
         """A permutation that maps edges to edges of the same length."""
         require(sorted(image) == list(range(self.size)), "a symmetry must be a permutation of the points")
-        ends = [
-            (min(a, b), max(a, b), length) for (a, b), length in zip(self.edges, self.lengths, strict=True)
-        ]
-        moved = [
-            (min(image[a], image[b]), max(image[a], image[b]), length)
-            for (a, b), length in zip(self.edges, self.lengths, strict=True)
-        ]
-        require(Counter(ends) == Counter(moved), "a symmetry does not map edges to edges of the same length")
+        require(self.listed() == self.listed(image), "a symmetry does not map edges to edges alike in length")
+
+    def require_small(self) -> None:
+        """Few enough points for a table of all distances."""
+        require(self.size <= LARGEST_TABLE, f"{self.size} points are too many for a table of distances")
+
+    def require_private(self, rows: Rows, shrink: Shrink, what: str) -> None:
+        """Rows that are private along both directions of every edge."""
+        if self.is_uniform:
+            require_even(rows, shrink(0), what)
+        else:
+            Work.spend(len(self.edges) * len(rows[0]))
+            require_private(rows, self.arcs(), shrink, what)
 
 
 # ── Limits ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -646,13 +727,13 @@ PACKINGS = ("packing", "cover", "points", "transitive")
 Sparse = dict[int, dict[int, Fraction]]
 
 
-class Question:
+class Question(NamedTuple):
     """Which quantity is bounded: Σ A·K over private channels; A is the identity for the capacity."""
 
-    def __init__(
-        self, space: Space, eps: Fraction, weights: list[Fraction] | None = None, gain: Matrix | None = None
-    ) -> None:
-        self.space, self.eps, self.weights, self.gain = space, eps, weights, gain
+    space: Space
+    eps: Fraction
+    weights: Vector | None = None
+    gain: Matrix | None = None
 
     @property
     def is_capacity(self) -> bool:
@@ -662,8 +743,8 @@ class Question:
     def objective(self) -> tuple[Sparse, int]:
         """A without its zeros, and how many columns it has."""
         if self.gain is not None:
-            columns = len(self.gain[0]) if self.gain else 0
-            return {v: {w: a for w, a in enumerate(row) if a} for v, row in enumerate(self.gain)}, columns
+            held = ({w: a for w, a in enumerate(row) if a} for row in self.gain)
+            return dict(enumerate(held)), len(self.gain[0])
         n = self.space.size
         require(n <= LARGEST_TABLE, f"{n} points are too many for a table of gains")
         return {v: {v: ONE if self.weights is None else self.weights[v]} for v in range(n)}, n
@@ -672,37 +753,45 @@ class Question:
 Bound = Callable[[Question, Content], Fraction]
 
 
-def upper_bound(question: Question, certificate: Any) -> Fraction:
-    """What no private channel is above, by a certificate."""
-    return _bound(question, table(certificate), UPPER, ("packing", "dual"))
-
-
-def lower_bound(question: Question, certificate: Any) -> Fraction:
-    """What a private channel reaches, by a certificate."""
-    return _bound(question, table(certificate), LOWER, ("channel",))
-
-
-def _bound(question: Question, found: Content, known: dict[str, Bound], general: tuple[str, ...]) -> Fraction:
+def bound_by(question: Question, certificate: Any, above: bool) -> Fraction:
+    """What no private channel is above, or what one reaches, by a certificate."""
+    found, known = table(certificate), UPPER if above else LOWER
     kind = found["type"]
     require(isinstance(kind, str) and kind in known, f"unknown certificate {str(kind)[:30]!r}")
+    general = ("packing", "dual") if above else ("channel", "kernel")
     require(question.is_capacity or kind in general, f"{kind} bounds the capacity only")
     return known[kind](question, found)
+
+
+def packing_of(value: Any, size: int) -> Vector:
+    """A packing vector: doubles ≥ 0."""
+    found = doubles(value, size)
+    not_negative(found, "a packing vector")
+    return found
+
+
+def packing_bound(y: Vector, covered: Iterable[Fraction]) -> Fraction:
+    """Σy over the least that it covers a point by."""
+    least = min(covered)
+    require(least > 0, "the packing vector leaves some point uncovered")
+    return total(y) / least
 
 
 def by_packing(question: Question, found: Content) -> Fraction:
     """Σy / min_j (Φy)_j/c_j, as K[i,j] ≥ Φ[i,j]·K[j,j] and rows sum to 1."""
     space, eps = question.space, question.eps
     require(question.gain is None, "a packing certificate bounds weights, not a general gain")
-    y = doubles(found["y"], space.size)
-    require(all(value >= 0 for value in y), "a packing vector is ≥ 0")
+    y = packing_of(found["y"], space.size)
     weights = [ONE] * space.size if question.weights is None else question.weights
     counted = [v for v in range(space.size) if weights[v] > 0]
     if not counted:
         return ZERO
-    covered = _on_forest(space, eps, y) if space.is_forest else _covered(space, eps, y, counted)
-    least = min(covered[v] / weights[v] for v in counted)
-    require(least > 0, "the packing vector leaves some point uncovered")
-    return total(y) / least
+    if space.is_forest:
+        held = _on_forest(space, eps, y)
+        covered = [held[v] for v in counted]
+    else:
+        (covered,) = _images(space, eps, y, counted, (False,))
+    return packing_bound(y, (value / weights[v] for v, value in zip(counted, covered, strict=True)))
 
 
 def _whole_multiples(values: list[Fraction]) -> tuple[list[int], int]:
@@ -711,16 +800,25 @@ def _whole_multiples(values: list[Fraction]) -> tuple[list[int], int]:
     return [value.numerator * (below // value.denominator) for value in values], below
 
 
-def _covered(space: Space, eps: Fraction, y: list[Fraction], points: list[int]) -> dict[int, Fraction]:
-    """(Φy)_j for some points, rounded down."""
+def _images(
+    space: Space,
+    eps: Fraction,
+    y: Vector,
+    points: Iterable[int],
+    ways: Sequence[bool],
+    shortest: bool = False,
+) -> Matrix:
+    """(Φy)_j for some points, for each of the ways rounded down (False) or up (True)."""
+    space.require_small()
     used = [i for i, value in enumerate(y) if value]
     parts, below = _whole_multiples([y[i] for i in used])
-    found = {}
+    found: Matrix = [[] for _ in ways]
     for j in points:
-        Work.spend(len(used))
-        away = space.lines(j)
-        row = space.kernel_row(eps, [away[i] for i in used], up=False)
-        found[j] = Fraction(sum(a * b for a, b in zip(row, parts, strict=True)), below << FINE)
+        Work.spend(len(ways) * len(used))
+        path = space.paths([j]) if shortest else space.lines(j)
+        for up, kept in zip(ways, found, strict=True):
+            row = space.kernel_row(eps, [path[i] for i in used], up)
+            kept.append(Fraction(sum(a * b for a, b in zip(row, parts, strict=True)), below << FINE))
     return found
 
 
@@ -760,12 +858,6 @@ def by_cover(question: Question, found: Content) -> Fraction:
     return len(centres) * exp_high(question.eps * radius)
 
 
-def by_dual(question: Question, found: Content) -> Fraction:
-    """Weak duality for the objective of the question."""
-    objective, outputs = question.objective()
-    return dual_bound(question.space, question.eps, objective, outputs, found)
-
-
 def dual_bound(space: Space, eps: Fraction, objective: Sparse, outputs: int, found: Content) -> Fraction:
     """Σy + n·δ, δ ≥ 0 the least with y_v + Σ f(v,·,w) - Σ e^(ε·length)·f(·,v,w) + δ ≥ A[v,w]."""
     y = doubles(found["y"], space.size)
@@ -796,13 +888,11 @@ def dual_bound(space: Space, eps: Fraction, objective: Sparse, outputs: int, fou
 
 def multipliers(value: Any, edges: int, outputs: int) -> Iterator[tuple[int, int, Fraction]]:
     """[edge, output, f] with f ≥ 0."""
-    for entry in items(value):
-        e, w, f = items(entry, 3)
-        require(double(e) == int(double(e)) and double(w) == int(double(w)), "a multiplier names no edge")
-        require(0 <= e < edges and 0 <= w < outputs, "a multiplier names no edge or no output")
-        found = Fraction(double(f))
-        require(found >= 0, "a multiplier is negative")
-        yield int(e), int(w), found
+    for e, w, f in (map(double, items(entry, 3)) for entry in items(value)):
+        exist = e == int(e) and w == int(w) and 0 <= e < edges and 0 <= w < outputs
+        require(exist, "a multiplier names no edge or no output")
+        require(f >= 0, "a multiplier is negative")
+        yield int(e), int(w), Fraction(f)
 
 
 def by_tree(question: Question, found: Content) -> Fraction:
@@ -810,7 +900,7 @@ def by_tree(question: Question, found: Content) -> Fraction:
     space, eps = question.space, question.eps
     require(space.is_forest and not space.metric, "a tree certificate is for forests")
     mu = doubles(found["mu"], space.size)
-    require(all(value >= 0 for value in mu), "multipliers of vertices are ≥ 0")
+    not_negative(mu, "the list of multipliers")
     Work.spend(10 * space.size)
     kept = []
     for (a, b), units in zip(space.edges, space.units, strict=True):
@@ -840,7 +930,7 @@ def by_blocks(question: Question, found: Content) -> Fraction:
     """n + Σμ + Σ_B (dual of B for the weights 1 + μ, less these weights)."""
     space = question.space
     mu = doubles(found["mu"], space.size)
-    require(all(value >= 0 for value in mu), "multipliers of vertices are ≥ 0")
+    not_negative(mu, "the list of multipliers")
     bound = space.size + total(mu)
     for block, vertices, part in blocks_of(space, found["blocks"]):
         weights = [1 + mu[v] for v in vertices]
@@ -851,11 +941,10 @@ def by_blocks(question: Question, found: Content) -> Fraction:
 
 def by_block_bounds(question: Question, found: Content) -> Fraction:
     """n + Σ_B (bound of B - |B|)."""
-    parts = blocks_of(question.space, found["blocks"])
-    bounds = (
-        upper_bound(Question(part, question.eps), block["upper"]) - part.size for block, _, part in parts
-    )
-    return question.space.size + total(bounds)
+    bound = Fraction(question.space.size)
+    for block, _, part in blocks_of(question.space, found["blocks"]):
+        bound += bound_by(Question(part, question.eps), block["upper"], True) - part.size
+    return bound
 
 
 def by_symmetry(question: Question, found: Content, up: bool) -> Fraction:
@@ -866,25 +955,17 @@ def by_symmetry(question: Question, found: Content, up: bool) -> Fraction:
     for image in images:
         space.require_symmetry(image)
     # Orbits are the components of the edges v - image of v.
-    moved = Space(
-        space.size,
-        [(v, w) for image in images for v, w in enumerate(image)],
-        [1.0] * (space.size * len(images)),
-    )
+    moved = Space(space.size, [pair for image in images for pair in enumerate(image)])
     require(moved.components == 1, "the symmetries do not move one point to every other")
-    away = space.paths([0])
-    counts: Counter[int] = Counter()
-    for units in away:
-        if units is None:
-            refuse("a transitive certificate needs a connected graph")
-        counts[units] += 1
+    require(space.components == 1, "a transitive certificate needs a connected graph")
+    counts = Counter(units for units in space.paths([0]) if units is not None)
     rows = total(count * space.factor(-question.eps, units, not up) for units, count in counts.items())
     return space.size / rows
 
 
-def parts_of(question: Question, found: Content) -> Iterator[tuple[int, Question, Content]]:
-    """How many components are alike, the question about one, and its certificate."""
-    space = question.space
+def by_parts(question: Question, found: Content, up: bool) -> Fraction:
+    """Capacities of components add up; lists of points of one part are alike, so that one is looked at."""
+    space, bound = question.space, ZERO
     home: dict[int, tuple[int, int, int]] = {}
     lists: list[list[list[int]]] = []
     parts = [table(part) for part in items(found["parts"])]
@@ -898,48 +979,40 @@ def parts_of(question: Question, found: Content) -> Iterator[tuple[int, Question
                 require(v not in home, "a point is in two parts")
                 home[v] = (k, r, place)
     require(len(home) == space.size, "the parts do not contain every point exactly once")
-    inside: list[list[list[tuple[int, int, float]]]] = [[[] for _ in rows] for rows in lists]
-    chosen: list[list[int]] = [[] for _ in lists]
+    chosen: list[list[list[int]]] = [[[] for _ in rows] for rows in lists]
     for e, (a, b) in enumerate(space.edges):
-        (k, r, first), (other, s, second) = home[a], home[b]
-        require(k == other and r == s, "an edge joins two parts")
-        inside[k][r].append((min(first, second), max(first, second), space.lengths[e]))
-        if r == 0:
-            chosen[k].append(e)
-    for k, part in enumerate(parts):
-        alike = sorted(inside[k][0])
-        require(all(sorted(row) == alike for row in inside[k]), "parts that should be alike have other edges")
-        yield len(lists[k]), Question(space.part(lists[k][0], chosen[k]), question.eps), part
+        require(home[a][:2] == home[b][:2], "an edge joins two parts")
+        chosen[home[a][0]][home[a][1]].append(e)
+    for part, rows, edges in zip(parts, lists, chosen, strict=True):
+        first = space.part(rows[0], edges[0])
+        for row, inside in zip(rows[1:], edges[1:], strict=True):
+            require(
+                space.part(row, inside).listed() == first.listed(), "parts that are alike have other edges"
+            )
+        bound += len(rows) * bound_by(Question(first, question.eps), part, up)
+    return bound
 
 
-def parts_above(question: Question, found: Content) -> Fraction:
-    """Capacities of components add up."""
-    return total(count * upper_bound(one, part) for count, one, part in parts_of(question, found))
-
-
-def parts_below(question: Question, found: Content) -> Fraction:
-    """Capacities of components add up."""
-    return total(count * lower_bound(one, part) for count, one, part in parts_of(question, found))
+def counted_rows(value: Any, below: int, rows: Size = None) -> list[list[int]]:
+    """Rows of whole numbers, equally long and not empty, that each sum to `below`."""
+    found = [[whole(entry) for entry in items(row)] for row in items(value, rows)]
+    fits = bool(found) and bool(found[0]) and all(len(row) == len(found[0]) for row in found)
+    require(fits, "a channel is empty or ragged")
+    require(all(sum(row) == below for row in found), "a channel's rows are not distributions")
+    return found
 
 
 def counts_of(value: Any, size: int) -> tuple[list[list[int]], int]:
     """A channel in whole numbers over one denominator."""
     data = table(value)
     below = whole(data["denominator"], 1)
-    rows = [[whole(entry) for entry in items(row)] for row in items(data["rows"], size)]
-    require(bool(rows[0]) and all(len(row) == len(rows[0]) for row in rows), "a channel is empty or ragged")
-    require(all(sum(row) == below for row in rows), "the channel's rows are not distributions")
-    return rows, below
+    return counted_rows(data["rows"], below, size), below
 
 
 def private_counts(space: Space, eps: Fraction, value: Any) -> tuple[list[list[int]], int]:
-    """The same, private along every edge for a rational at most e^(ε·length)."""
+    """The same, private along every edge."""
     rows, below = counts_of(value, space.size)
-    Work.spend(len(space.edges) * len(rows[0]) // 2)
-    for x, z, e in space.arcs():
-        g = space.factor(eps, space.units[e], False)
-        over = any(p * g.denominator > q * g.numerator for p, q in zip(rows[x], rows[z], strict=True))
-        require(not over, f"the channel is not private between points {x} and {z}")
+    space.require_private(rows, lambda e: space.factor(-eps, space.units[e], True), "the channel")
     return rows, below
 
 
@@ -954,31 +1027,22 @@ def by_channel(question: Question, found: Content) -> Fraction:
 
 
 def by_kernel(question: Question, found: Content) -> Fraction:
-    """(1-t)·Σz/s + max r for the columns (1-t)·Φ[:,j]·z_j/s and r = 1 - (1-t)·Φz/s, which must be private."""
+    """(1-t)·Σcz/s + max cr for columns (1-t)·Φ[:,j]·z_j/s and r = 1 - (1-t)·Φz/s, which must be private."""
     space, eps = question.space, question.eps
+    worth = [ONE] * space.size if question.weights is None else question.weights
+    require(question.gain is None and min(worth) >= 0, "a kernel is for weights ≥ 0, not for a gain")
     z, t = doubles(found["z"], space.size), Fraction(double(found["t"]))
     require(all(value >= 0 for value in z) and 0 <= t < 1, "a kernel needs weights ≥ 0 and 0 ≤ t < 1")
-    require(space.size <= LARGEST_TABLE, f"{space.size} points are too many for a table of distances")
-    used = [i for i, value in enumerate(z) if value]
-    parts, below = _whole_multiples([z[i] for i in used])
-    straight = space.metric and space.places is not None
-    ends: list[list[int]] = [[], []]
-    for j in range(space.size):
-        Work.spend(2 * len(used))
-        path = space.lines(j) if straight else space.paths([j])
-        away = [path[i] for i in used]
-        for up in (0, 1):
-            row = space.kernel_row(eps, away, bool(up))
-            ends[up].append(sum(a * b for a, b in zip(row, parts, strict=True)))
-    scale = max(ends[1])
+    lows, highs = _images(space, eps, z, range(space.size), (False, True), shortest=space.places is None)
+    scale = max(highs)
     require(scale > 0, "the kernel's weights are all 0")
-    least = [1 - (1 - t) * Fraction(high, scale) for high in ends[1]]
-    most = [1 - (1 - t) * Fraction(low, scale) for low in ends[0]]
-    for (a, b), units in zip(space.edges, space.units, strict=True):
-        g = space.factor(eps, units, False)
-        private = most[a] <= g * least[b] and most[b] <= g * least[a]
+    least, most = ([1 - (1 - t) * value / scale for value in values] for values in (highs, lows))
+    for x, y, e in space.arcs():
+        private = most[x] <= space.factor(eps, space.units[e], False) * least[y]
         require(private, "the remainder of the kernel channel is not private")
-    return (1 - t) * total(z) / Fraction(scale, below << FINE) + max(least)
+    guessed = total(c * value for c, value in zip(worth, z, strict=True))
+    rest = max(c * r for c, r in zip(worth, least, strict=True))
+    return (1 - t) * guessed / scale + rest
 
 
 def by_levels(question: Question, found: Content) -> Fraction:
@@ -1001,8 +1065,9 @@ def by_edges(question: Question, found: Content) -> Fraction:
     for (a, b), units, s, t in zip(space.edges, space.units, there, back, strict=True):
         g = space.factor(question.eps, units, False)
         for x, y in ((s, unit - t), (unit - t, s), (t, unit - s), (unit - s, t)):
-            private = x >= 0 and x * g.denominator <= y * g.numerator
-            require(private, "the tree's channel is not private on some edge")
+            require(
+                0 <= x * g.denominator <= y * g.numerator, "the tree's channel is not private on some edge"
+            )
         leaving[a] += s
         leaving[b] += t
     require(max(leaving) <= unit, "the tree's channel leaves a vertex with a negative probability")
@@ -1025,12 +1090,12 @@ UPPER: dict[str, Bound] = {
     "packing": by_packing,
     "cover": by_cover,
     "points": lambda question, _: Fraction(question.space.size),
-    "dual": by_dual,
+    "dual": lambda question, found: dual_bound(question.space, question.eps, *question.objective(), found),
     "tree": by_tree,
     "blocks": by_blocks,
     "block bounds": by_block_bounds,
     "transitive": lambda question, found: by_symmetry(question, found, up=True),
-    "parts": parts_above,
+    "parts": lambda question, found: by_parts(question, found, up=True),
 }
 LOWER: dict[str, Bound] = {
     "channel": by_channel,
@@ -1039,7 +1104,7 @@ LOWER: dict[str, Bound] = {
     "tree": by_edges,
     "blocks": by_block_channels,
     "transitive": lambda question, found: by_symmetry(question, found, up=False),
-    "parts": parts_below,
+    "parts": lambda question, found: by_parts(question, found, up=False),
 }
 
 
@@ -1055,9 +1120,10 @@ def ordered(lower: Fraction, upper: Fraction) -> None:
     require(lower <= upper, "the lower bound exceeds the upper bound")
 
 
-def level(eps: Fraction) -> Fraction:
+def level(proof: Content, name: str = "eps") -> Fraction:
     """ε ≥ 0."""
-    require(eps >= 0, "eps must be ≥ 0")
+    eps = exact(proof[name])
+    require(eps >= 0, f"{name} must be ≥ 0")
     return eps
 
 
@@ -1068,39 +1134,41 @@ def probability(value: Any) -> Fraction:
     return found
 
 
-def no_claim(proof: Content) -> None:
-    """Names of points: a list that no claim rests on."""
-    items(proof.get("labels", []))
-
-
 def worst_leakage(proof: Content) -> str:
     """An upper bound for every private channel of a space, and a channel below it."""
-    space, eps = Space.read(proof["space"]), level(exact(proof["eps"]))
-    no_claim(proof)
+    space, eps = Space.read(proof["space"]), level(proof)
     weights = None if proof.get("weights") is None else doubles(proof["weights"], space.size)
     gain = None if proof.get("gain") is None else double_matrix(proof["gain"], space.size)
-    copies = whole(proof.get("copies", 1), 1)
+    copies = copies_of(proof)
     question = Question(space, eps, weights, gain)
     powers = question.is_capacity and is_packing(table(proof["upper"]))
     require(copies == 1 or powers, "over several records only a packing certificate bounds the capacity")
-    upper, lower = upper_bound(question, proof["upper"]), None
+    upper, reached = bound_by(question, proof["upper"], True), ""
     each = f" to the power of {copies}" if copies > 1 else ""
-    reached = ""
     if proof["lower"] is not None:
-        lower = lower_bound(question, proof["lower"])
+        lower = bound_by(question, proof["lower"], False)
         ordered(lower, upper)
-        reached = f", and some channel reaches at least {shown(lower, False)}{each}"
-    what = "the sum of column maxima" if question.is_capacity else "the expected gain"
-    return (
-        f"on {space.size} points with ε = {eps}, {what} of every private channel is at most "
-        f"{shown(upper)}{each}{reached}"
-    )
+        reached = f", and of some channel at least {shown(lower, False)}{each}"
+    what = "sum of column maxima" if question.is_capacity else "expected gain"
+    about = f"on {space.size} points with ε = {eps}"
+    return f"{about}, the {what} of every private channel is at most {shown(upper)}{each}{reached}"
 
 
-def worst_of_product(proof: Content) -> str:
+def copies_of(proof: Content) -> int:
+    """How many independent records there are."""
+    return whole(proof.get("copies", 1), 1)
+
+
+def capacity(where: str, eps: Fraction, ends: Ends, copies: int = 1) -> str:
+    """The largest sum of column maxima of a private channel, of so many records."""
+    ordered(*ends)
+    each = f", each to the power of {copies}" if copies > 1 else ""
+    return f"on {where} with ε = {eps}, the largest sum of column maxima is {between(*ends)}{each}"
+
+
+def worst_leakage_of_a_product(proof: Content) -> str:
     """Packing vectors fold their factors of a Cartesian product away; channels multiply."""
-    eps, copies = level(exact(proof["eps"])), whole(proof.get("copies", 1), 1)
-    factors = [table(part) for part in items(proof["factors"])]
+    eps, copies, factors = level(proof), copies_of(proof), [table(part) for part in items(proof["factors"])]
     require(1 <= len(factors) <= MOST_FACTORS, f"a product has from 1 to {MOST_FACTORS} factors")
     spaces = [Space.read(part["space"]) for part in factors]
     loose = sum(not is_packing(table(part["upper"])) for part in factors)
@@ -1112,15 +1180,11 @@ def worst_of_product(proof: Content) -> str:
     lower = upper = ONE
     for part, space in zip(factors, spaces, strict=True):
         question = Question(space, eps)
-        high, low = upper_bound(question, part["upper"]), lower_bound(question, part["lower"])
+        high, low = bound_by(question, part["upper"], True), bound_by(question, part["lower"], False)
         ordered(low, high)
         lower, upper = lower * low, upper * high
-    each = f" to the power of {copies}" if copies > 1 else ""
-    return (
-        f"on a product of {' × '.join(str(space.size) for space in spaces)} points with ε = {eps}, the sum "
-        f"of column maxima of every private channel is at most {shown(upper)}{each}, and some channel "
-        f"reaches at least {shown(lower, False)}{each}"
-    )
+    sizes = " × ".join(str(space.size) for space in spaces)
+    return capacity(f"a product of {sizes} points", eps, (lower, upper), copies)
 
 
 def _require_product(given: Space, places: list[Any], spaces: list[Space]) -> None:
@@ -1130,93 +1194,222 @@ def _require_product(given: Space, places: list[Any], spaces: list[Space]) -> No
     exist = all(place < space.size for row in where for place, space in zip(row, spaces, strict=True))
     require(exist and len(where) == given.size == len(set(where)), "points need different places that exist")
     require(math.prod(space.size for space in spaces) == given.size, "a choice of places has no point")
-    wanted = [
-        Counter(
-            (min(a, b), max(a, b), length) for (a, b), length in zip(part.edges, part.lengths, strict=True)
-        )
-        for part in spaces
-    ]
     found: list[Counter[tuple[int, int, float]]] = [Counter() for _ in spaces]
-    seen = set()
     for (a, b), length in zip(given.edges, given.lengths, strict=True):
         moved = [k for k in range(len(spaces)) if where[a][k] != where[b][k]]
         require(len(moved) == 1, "an edge changes no place, or several")
-        k = moved[0]
-        found[k][min(where[a][k], where[b][k]), max(where[a][k], where[b][k]), length] += 1
-        seen.add((min(a, b), max(a, b)))
-    require(len(seen) == len(given.edges), "an edge stands twice")
-    for part, needed, counted in zip(spaces, wanted, found, strict=True):
-        times = given.size // part.size
-        require(
-            counted == {edge: times * count for edge, count in needed.items()},
-            "the edges are not those of the product",
-        )
+        ends = where[a][moved[0]], where[b][moved[0]]
+        found[moved[0]][min(ends), max(ends), length] += 1
+    listed = {(a, b) for a, b, _ in given.listed()}
+    require(len(listed) == len(given.edges), "an edge stands twice")
+    for part, counted in zip(spaces, found, strict=True):
+        wanted = {edge: given.size // part.size * count for edge, count in part.listed().items()}
+        require(counted == wanted, "the edges are not those of the product")
 
 
-def worst_one_way(proof: Content) -> str:
-    """The same where inequalities run one way."""
-    size, eps = whole(proof["size"], 1, LARGEST_SIZE), level(exact(proof["eps"]))
-    arcs = [(position(a, size), position(b, size)) for a, b in couples(proof["arcs"])]
-    rows, below = counts_of(proof["lower"], size)
-    g = exp_low(eps)
-    Work.spend(len(arcs) * len(rows[0]))
-    for a, b in arcs:
-        over = any(p * g.denominator > q * g.numerator for p, q in zip(rows[a], rows[b], strict=True))
-        require(not over, f"the channel is not private from point {a} to point {b}")
-    lower = Fraction(sum(map(max, zip(*rows, strict=True))), below)
-    found = table(proof["upper"])
+def worst_leakage_one_way(proof: Content) -> str:
+    """The same where inequalities run one way: K[a] ≤ e^ε·K[b] for an arc from a to b."""
+    size, eps, found = whole(proof["size"], 1, LARGEST_SIZE), level(proof), table(proof["upper"])
+    space = Space(size, [(position(a, size), position(b, size)) for a, b in couples(proof["arcs"])])
+    space.one_way = True
+    rows, below = private_counts(space, eps, proof["lower"])
+    lower = Fraction(sum(map(max, columns_of(rows))), below)
     if found["type"] == "dual":
         require(items(found["backward"]) == [], "an arc has no multiplier in the other direction")
-        space = Space(size, arcs, [1.0] * len(arcs))
         upper = dual_bound(space, eps, {v: {v: ONE} for v in range(size)}, size, found)
     else:
         require(found["type"] == "packing", "unknown upper certificate")
-        upper = _packing_one_way(size, arcs, eps, doubles(found["y"], size))
-    ordered(lower, upper)
-    return (
-        f"on {size} points with {len(arcs)} one-way inequalities and ε = {eps}, the sum of column maxima is "
-        f"at most {shown(upper)}, and some channel reaches at least {shown(lower, False)}"
-    )
+        upper = by_packing(Question(space, eps), found)
+    return capacity(f"{size} points with {len(space.edges)} one-way inequalities", eps, (lower, upper))
 
 
-def _packing_one_way(size: int, arcs: list[Edge], eps: Fraction, y: list[Fraction]) -> Fraction:
-    """Σy / min_j Σ_i e^(-ε·arcs from j to i)·y_i."""
-    require(all(value >= 0 for value in y), "a packing vector is ≥ 0")
-    require(size <= LARGEST_TABLE, f"{size} points are too many for a table of distances")
-    Work.spend(size * (size + len(arcs)))
-    out: list[list[int]] = [[] for _ in range(size)]
-    for a, b in arcs:
-        out[a].append(b)
-    least: Fraction | None = None
-    for j in range(size):
-        away = {j: 0}
-        queue = [j]
-        for v in queue:
-            for w in out[v]:
-                if w not in away:
-                    away[w] = away[v] + 1
-                    queue.append(w)
-        covered = total(y[i] * exp_low(-eps * steps) for i, steps in away.items() if y[i])
-        least = covered if least is None else min(least, covered)
-    if least is None or least <= 0:
-        refuse("the packing vector leaves some point uncovered")
-    return total(y) / least
+def worst_leakage_in_closed_form(proof: Content) -> str:
+    """Both ends by the closed form of a complete graph, a line, a star or a row."""
+    eps, n, form, copies = level(proof), whole(proof["size"], 1, 10**15), proof["form"], copies_of(proof)
+    needs = {"complete": ["length"], "line": ["gaps"], "star": [], "row": ["reach"]}
+    require(isinstance(form, str) and form in needs, "the form is unknown")
+    given = [name for name in ("length", "gaps", "reach") if proof[name] is not None]
+    require(given == needs[form], "the form does not go with what is given")
+    ends = _closed_end(proof, eps, n, 0), _closed_end(proof, eps, n, 1)
+    return capacity(f"{n} values ({form})", eps, ends, copies)
+
+
+def _closed_end(proof: Content, eps: Fraction, n: int, up: int) -> Fraction:
+    """The lower or the upper end."""
+    if proof["form"] == "complete":
+        length = exact(proof["length"])
+        require(length >= 0, "a length is ≥ 0")
+        return n / (1 + (n - 1) * exp_ends(-eps * length)[1 - up])
+    if proof["form"] == "line":
+        gaps = [(exact(gap), whole(times, 1)) for gap, times in couples(proof["gaps"])]
+        require(len(gaps) <= 100_000 and all(gap >= 0 for gap, _ in gaps), "at most 100,000 gaps ≥ 0")
+        require(sum(times for _, times in gaps) == n - 1, "a line has one gap less than values")
+        Work.spend(100 * len(gaps))
+        return 1 + total(outward(times * half_tanh(eps * gap, up), up) for gap, times in gaps)
+    if proof["form"] == "star":
+        middle = [exp_ends(eps)[up]] if eps < n.bit_length() else []
+        return min([1 + (n - 1) * half_tanh(eps, up), *middle])
+    return _row_end(n, whole(proof["reach"], 1), eps, exp_ends(-eps)[1 - up], up)
+
+
+def half_tanh(x: Fraction, up: int) -> Fraction:
+    """tanh(x/2) = (1-q)/(1+q) with q = e^-x, from below or above."""
+    q = exp_ends(-x)[1 - up]
+    return (1 - q) / (1 + q)
+
+
+def outward(value: Fraction, up: int) -> Fraction:
+    """A multiple of 2^-FINE_BITS above or below."""
+    return dyadic(ROUNDED[up](value * (1 << FINE_BITS)), -FINE_BITS)
+
+
+def _row_end(n: int, near: int, eps: Fraction, q: Fraction, up: int) -> Fraction:
+    """One end for a row: clamped noise below; packings of all, of blocks, of the middle above."""
+    require(eps > 0, "ε is above 0 in a row")
+    if n - 1 <= near:
+        return n / (1 + (n - 1) * q)
+    if not up:
+        return max(ONE, (n * (1 - q) + 2 * near * q) / (1 - q + 2 * near * q))
+    blocks, left = divmod(n, near + 1)
+    cliques = blocks * (near + 1) / (1 + near * q) + (left / (1 + (left - 1) * q) if left else ZERO)
+    hops = -(-(n // 2) // near)
+    middle = [exp_high(eps * hops)] if eps * hops < n.bit_length() else []
+    return min(Fraction(n), (n * (1 - q) + 2 * (near - 1 + q)) / (1 - q + 2 * near * q), cliques, *middle)
+
+
+def worst_leakage_of_a_map(proof: Content) -> str:
+    """A packing by sums over the cells of a map, or the largest belief; planar geometric noise below."""
+    eps, step, found, copies = level(proof), exact(proof["step"]), table(proof["upper"]), copies_of(proof)
+    sizes = [whole(proof[name], 1, 10**6) for name in ("rows", "columns")]
+    every = [whole(k, 1) for k in items(found["every"], 2)]
+    require(step > 0, "a cell is wider than 0")
+    weights = None if found["weights"] is None else double_matrix(found["weights"])
+    prior = None if proof["prior"] is None else double_matrix(proof["prior"], *sizes)
+    reach, where = whole(found["reach"], 0, 1000), f"a map of {sizes[0]} by {sizes[1]} cells"
+    t, noise = eps * step, _planar_noise(eps * step, sizes, proof["terms"])
+    if prior is None:
+        require(weights is not None, "without a prior the bound needs weights")
+        return capacity(where, eps, (noise, _covered_map(t, sizes, every, weights or [], reach)), copies)
+    require(copies == 1 and sizes[0] * sizes[1] <= 10**6, "a prior goes with one record and a million cells")
+    shares = list(itertools.chain(*prior))
+    require(all(map(_sound, shares)) and any(shares), "a share is 0 or from 1e-100 to 1e100, one above 0")
+    blind = max(shares) / total(shares)
+    if weights is not None:
+        upper = min(ONE, blind * _covered_map(t, sizes, every, weights, reach))
+    else:
+        require(every == [1, 1], "beliefs are bounded at every cell")
+        sums = itertools.chain(*_map_sums(t, every, prior, sizes, reach))
+        upper = min(ONE, max(p / s for p, s in zip(shares, sums, strict=True) if p))
+    ordered(blind, upper)
+    about = f"on {where} with ε = {eps}, the best guess of a cell is at most {shown(upper)} with this prior"
+    return f"{about}, and {shown(blind, False)} without a release"
+
+
+def _sound(value: Fraction) -> bool:
+    """Numbers that doubles multiply without losing digits."""
+    return value == 0 or Fraction(1, 10**100) <= value <= 10**100
+
+
+def _covered_map(t: Fraction, sizes: list[int], every: list[int], weights: Matrix, reach: int) -> Fraction:
+    """Σy over the least Σ_j e^(-t·|i-j|)·y_j, and what the cells between them lack; at most all cells."""
+    require(all(k // 2 < size for k, size in zip(every, sizes, strict=True)), "no cell has a weight")
+    counts = [1 + (size - 1 - k // 2) // k for size, k in zip(sizes, every, strict=True)]
+    shape = [len(weights), len(weights[0])]
+    fits = all(a == n or (a < n and a % 2) for a, n in zip(shape, counts, strict=True))
+    require(fits, "a table of weights has one for each cell, or an odd number of rows or columns")
+    require(all(_sound(y) for row in weights for y in row), "a weight is 0 or from 1e-100 to 1e100")
+    least = min(map(min, _map_sums(t, every, weights, counts, reach)))
+    require(least > 0, "the weights leave some cell uncovered")
+    often = [[n - a + 1 if k == a // 2 else 1 for k in range(a)] for a, n in zip(shape, counts, strict=True)]
+    rows = [dot(row, list(map(Fraction, often[1]))) for row in weights]
+    bound = dot(rows, list(map(Fraction, often[0]))) / least
+    ends = zip(sizes, every, counts, strict=True)
+    away = [max(k // 2, size - 1 - k // 2 - k * (n - 1)) for size, k, n in ends]
+    lost = exp_high(t * root_ends(Fraction(away[0] ** 2 + away[1] ** 2))[1]) if any(away) else ONE
+    return min(bound * lost, Fraction(sizes[0] * sizes[1]))
+
+
+def _map_sums(t: Fraction, every: list[int], weights: Matrix, counts: list[int], reach: int) -> Matrix:
+    """At or below Σ_j e^(-t·|i-j|)·y_j, by one product of long whole numbers whose digits are the cells.
+
+    Far from all borders cells have the same weights around them, so that a shorter map has the same sums.
+    """
+    shape, cells = [len(weights), len(weights[0])], 1
+    taken: list[list[int]] = []
+    for a, count in zip(shape, counts, strict=True):
+        n = min(count, 2 * (reach + a // 2) + 1)
+        cells *= n * min(2 * reach + 1, count)
+        require(cells <= 4 * 10**9, "the sums take too many products")
+        inward = [min(k, n - 1 - k, a // 2) for k in range(n)]
+        taken.append([k if 2 * place < n - 1 else a - 1 - k for place, k in enumerate(inward)])
+    high, wide = map(len, taken)
+    down, across = min(reach, high - 1), min(reach, wide - 1)
+    Work.spend(40 * (down + 1) * (across + 1) + int((high * (wide + 2 * across)) ** 1.6))
+    largest = max(max(row) for row in weights) or ONE
+    line, unit = wide + 2 * across, 1 << 100
+    kernel = {0: unit}
+    digits: list[list[int]] = []
+    for a in range(-down, down + 1):
+        squares = [(every[0] * a) ** 2 + (every[1] * b) ** 2 for b in range(-across, across + 1)]
+        for square in set(squares) - kernel.keys():
+            kernel[square] = math.floor(exp_low(-t * root_ends(Fraction(square))[1]) * unit)
+        digits.append([kernel[square] for square in squares] + [0] * (wide - 1))
+    scaled = [[math.floor(y * unit / largest) for y in row] for row in weights]
+    spread = [[scaled[i][j] for j in taken[1]] + [0] * (2 * across) for i in taken[0]]
+    product = long_number(digits) * long_number(spread)
+    found = product.to_bytes(32 * line * (high + 2 * down + 1), "little")
+    sums = []
+    for i in range(down, down + high):
+        starts = (32 * (i * line + j) for j in range(across, across + wide))
+        sums.append([int.from_bytes(found[k : k + 32], "little") * largest / unit**2 for k in starts])
+    return sums
+
+
+def long_number(rows: list[list[int]]) -> int:
+    """Numbers below 2^256 as the digits of one."""
+    return int.from_bytes(b"".join(digit.to_bytes(32, "little") for row in rows for digit in row), "little")
+
+
+def _planar_noise(t: Fraction, sizes: list[int], terms: Any) -> Fraction:
+    """(n + 2(rows + columns)·h + 4Q)/(1 + 4h + 4Q), h = Σ_{k≥1} e^(-t·k), Q ≥ Σ_{a,b≥1} e^(-t·|(a,b)|)."""
+    m = None if terms is None else whole(terms, 1, 400)
+    if t == 0:
+        return ONE
+    low, high = (q / (1 - q) for q in exp_ends(-t))
+    if m is None:
+        x = (t / (2 * PI_ENDS[0])) ** 2, (t / (2 * PI_ENDS[1])) ** 2
+        # (1+x)^(-3/2) ≤ 1 - 3x/2 + 15x²/8, with Σ_{k≠0} |k|^-s for s = 3, 5, 7.
+        rest = POISSON[0] - Fraction(3, 2) * x[1] * POISSON[1] + Fraction(15, 8) * x[0] ** 2 * POISSON[2]
+        whole_plane = 2 * PI_ENDS[1] / t**2 + t / (4 * PI_ENDS[0 if rest > 0 else 1] ** 2) * rest
+        quadrant = max(ZERO, (whole_plane - 1 - 4 * low) / 4)
+    else:
+        quadrant = ZERO
+        Work.spend(100 * m * m)
+        for a, b in itertools.combinations_with_replacement(range(1, m + 1), 2):
+            wave = exp_high(-t * root_ends(Fraction(a * a + b * b))[0])
+            quadrant += outward((2 if a < b else 1) * wave, 1)
+        quadrant += PI_ENDS[1] / 2 * exp_high(-t * m) * (m / t + 1 / t**2)
+    n, around = sizes[0] * sizes[1], 2 * (sizes[0] + sizes[1])
+    return max(ONE, (n + around * low + 4 * quadrant) / (1 + 4 * high + 4 * quadrant))
+
+
+POISSON = Fraction("9.0336216832"), Fraction("5.0902582336"), Fraction("4.4231177877")
 
 
 def worst_of_groups(proof: Content) -> str:
     """Bounds for the worst of several groups of points."""
-    space, eps = Space.read(proof["space"]), level(exact(proof["eps"]))
+    space, eps = Space.read(proof["space"]), level(proof)
     cases = [table(case) for case in items(proof["cases"])]
     require(bool(cases), "there must be a group")
     symmetries = [[whole(v) for v in items(image)] for image in items(proof["symmetries"])]
     outputs = None if proof["outputs"] is None else whole(proof["outputs"], 1)
     groups = [_group(space, case["points"]) for case in cases]
+    what = f"any of {len(cases)} groups"
     if outputs is not None:
         _require_every_choice(space, groups, symmetries, outputs)
-    upper = max(
-        _group_bound(space, eps, group, table(case["upper"]))
-        for group, case in zip(groups, cases, strict=True)
-    )
+        what = f"any {outputs} points (channels with {outputs} outputs)"
+    bounds = zip(groups, cases, strict=True)
+    upper = max(_group_bound(space, eps, group, table(case["upper"])) for group, case in bounds)
     reached = ""
     if proof["lower"] is not None:
         reach = table(proof["lower"])
@@ -1227,16 +1420,9 @@ def worst_of_groups(proof: Content) -> str:
         require(len(rows[0]) == len(group), "the channel needs one output for each point of its group")
         lower = Fraction(sum(rows[v][k] for k, v in enumerate(group)), below)
         ordered(lower, upper)
-        reached = f", and some channel reaches at least {shown(lower, False)}"
-    what = (
-        f"any of {len(cases)} groups"
-        if outputs is None
-        else f"any {outputs} points (channels with {outputs} outputs)"
-    )
-    return (
-        f"on {space.size} points with ε = {eps}, the probability mass on the right answer about {what} is "
-        f"at most {shown(upper)}{reached}"
-    )
+        reached = f", and of some channel at least {shown(lower, False)}"
+    about = f"on {space.size} points with ε = {eps}, the probability mass on the right answer about {what}"
+    return f"{about} is at most {shown(upper)}{reached}"
 
 
 def _group(space: Space, value: Any) -> list[int]:
@@ -1250,21 +1436,17 @@ def _group_bound(space: Space, eps: Fraction, group: list[int], found: Content) 
         objective = {v: {k: ONE} for k, v in enumerate(group)}
         return dual_bound(space, eps, objective, len(group), found)
     require(found["type"] == "packing", "unknown upper certificate")
-    require(space.size <= LARGEST_TABLE, f"{space.size} points are too many for a table of distances")
     on = _group(space, found["on"])
-    y = doubles(found["y"], len(on))
-    require(all(value >= 0 for value in y), "a packing vector is ≥ 0")
-    spread = [ZERO] * space.size
-    for v, value in zip(on, y, strict=True):
-        spread[v] = value
-    least = min(_covered(space, eps, spread, group).values())
-    require(least > 0, "the packing vector leaves some point of the group uncovered")
-    return total(y) / least
+    y = packing_of(found["y"], len(on))
+    spread = dict(zip(on, y, strict=True))
+    given = [spread.get(v, ZERO) for v in range(space.size)]
+    return packing_bound(y, _images(space, eps, given, group, (False,))[0])
 
 
-def _require_every_choice(
-    space: Space, groups: list[list[int]], symmetries: list[list[int]], count: int
-) -> None:
+Points = list[list[int]]
+
+
+def _require_every_choice(space: Space, groups: Points, symmetries: Points, count: int) -> None:
     """Every group of `count` points is the image of a listed one."""
     few = count <= space.size and math.comb(space.size, count) <= LARGEST_CHOICE
     require(few, "there are too many groups of that many points")
@@ -1296,25 +1478,19 @@ def claimed_ends(proof: Content, lower: Fraction, upper: Fraction) -> None:
 
 def guess_bounds(proof: Content) -> Ends:
     """The best guess among values any two of which are neighbours, from both sides."""
-    eps, delta = level(exact(proof["eps"])), probability(proof["delta"])
-    values = whole(proof["values"])
-    used = whole(proof["used"], 1, values)
-    cover = vector(proof["cover"])
-    require(all(y >= 0 for y in cover), "the cover must not be negative")
+    eps, delta, values = level(proof), probability(proof["delta"]), whole(proof["values"])
+    used, cover = whole(proof["used"], 1, values), vector(proof["cover"])
+    not_negative(cover, "the cover")
     q, growth = exp_low(-eps), exp_low(eps)
     if proof["prior"] is None:
         require(len(cover) == 1, "equally likely values need one entry of the cover")
-        spent = values * cover[0]
+        spent, share = values * cover[0], Fraction(used, values)
         bounded = (cover[0] + q * (spent - cover[0])) * values >= 1
-        share = Fraction(used, values)
     else:
-        prior = [probability(p) for p in items(proof["prior"], values)]
-        distribution(prior, "the prior")
+        prior = prior_of(proof["prior"], values)
         require(len(cover) == values, "the cover needs one entry for each value")
-        spent = total(cover)
-        pairs = zip(cover, prior, strict=True)
-        bounded = all(y + q * (spent - y) >= p for y, p in pairs if p)
-        share = total(sorted(prior, reverse=True)[:used])
+        spent, share = total(cover), total(sorted(prior, reverse=True)[:used])
+        bounded = all(y + q * (spent - y) >= p for y, p in zip(cover, prior, strict=True) if p)
     require(bounded, "the cover does not bound the guess of every value")
     lower = delta + (1 - delta) * share * growth / (growth + used - 1)
     upper = min(ONE, delta + (1 - delta) * spent)
@@ -1322,24 +1498,20 @@ def guess_bounds(proof: Content) -> Ends:
     return lower, upper
 
 
-def guess_under_claim(proof: Content) -> str:
+def guess_under_a_claim(proof: Content) -> str:
     """One release."""
-    lower, upper = guess_bounds(proof)
-    return (
-        f"for ε = {proof['eps']}, δ = {proof['delta']} the best guess among {proof['values']} values is at "
-        f"most {shown(upper)}, and some mechanism reaches at least {shown(lower, False)}"
-    )
+    about = f"for ε = {proof['eps']}, δ = {proof['delta']}"
+    return f"{about} the best guess among {proof['values']} values is {between(*guess_bounds(proof))}"
 
 
-def guess_under_divergence(proof: Content) -> str:
+def guess_under_a_divergence(proof: Content) -> str:
     """Equally likely values: randomised response of ε has the promised divergence at one order."""
     values = whole(proof["values"], 2)
     order, limit, eps, upper = (exact(proof[name]) for name in ("order", "divergence", "eps", "upper"))
     require(order >= 1 and limit >= 0 and eps >= 0, "order ≥ 1, divergence ≥ 0 and eps ≥ 0 are needed")
-    if proof["rho"] is None:
-        require(order > 1, "without ρ the order must be above 1")
-    else:
-        require(limit == order * exact(proof["rho"]), "the divergence must be ρ times the order")
+    rho = maybe(proof["rho"])
+    require(rho is not None or order > 1, "without ρ the order must be above 1")
+    require(rho is None or limit == order * rho, "the divergence must be ρ times the order")
     low, high = exp_ends(eps)
     if order == 1:
         reached = eps * (low - 1) >= limit * (low + values - 1)
@@ -1348,10 +1520,8 @@ def guess_under_divergence(proof: Content) -> str:
         reached = told >= exp_ends((order - 1) * limit)[1] * (high + values - 1)
     require(reached, "the response of eps keeps the divergence")
     require(high / (high + values - 1) <= upper <= 1, "upper is less than the guess of the response")
-    return (
-        f"where the divergence of order {order} is at most {limit}, the best guess among {values} equally "
-        f"likely values is at most {shown(upper)}"
-    )
+    about = f"where the divergence of order {order} is at most {limit}"
+    return f"{about}, the best guess among {values} equally likely values is at most {shown(upper)}"
 
 
 def outcomes(eps: Fraction, releases: int) -> list[Span]:
@@ -1372,52 +1542,39 @@ def after_hiding(delta: Fraction, releases: int, inner: Ends) -> Ends:
     return min(ends), max(ends)
 
 
-def repeated_guess(proof: Content) -> str:
+def repeated_guess_between_two_values(proof: Content) -> str:
     """Two values, several releases (Kairouz, Oh and Viswanath, Thm 3.3)."""
-    eps, delta = level(exact(proof["eps"])), probability(proof["delta"])
+    eps, delta, prior = level(proof), probability(proof["delta"]), prior_of(proof["prior"], 2)
     releases = whole(proof["releases"], 1, LARGEST_RELEASES)
-    first, second = (probability(p) for p in items(proof["prior"], 2))
-    require(first + second == 1, "the prior must sum to 1")
     ways = outcomes(eps, releases)
-    sides = [Span.of((p, p)) if p else Span(0, 0, 0) for p in (first, second)]
-    best = Span(0, 0, 0)
+    first, second = (Span.of((p, p)) if p else NOTHING for p in prior)
+    best = NOTHING
     for k in range(releases + 1):
-        best = best + (sides[0] * ways[k]).joined(sides[1] * ways[releases - k])
+        best = best + (first * ways[k]).joined(second * ways[releases - k])
     low, high = after_hiding(delta, releases, best.ends())
-    low, high = max(ZERO, low), min(ONE, high)
     lower, upper = probability(proof["lower"]), probability(proof["upper"])
-    require(lower <= low and high <= upper, "the stated ends do not enclose the guess")
-    return (
-        f"after {releases} releases with ε = {eps}, δ = {delta} each, the best guess between two values "
-        f"with prior {first}, {second} is from {shown(lower, False)} to {shown(upper)}"
-    )
+    require(lower <= max(ZERO, low) and min(ONE, high) <= upper, "the stated ends do not enclose the guess")
+    about = f"after {releases} releases with ε = {eps}, δ = {delta} each"
+    return f"{about}, the best guess between two values, {prior[0]} the first, is {between(lower, upper)}"
 
 
-def guess_after_releases(proof: Content) -> str:
+def guess_after_several_releases(proof: Content) -> str:
     """Several releases, by what they are together."""
-    eps, delta = level(exact(proof["eps"])), probability(proof["delta"])
+    eps, delta, claim = level(proof), probability(proof["delta"]), table(proof["total"])
     releases = whole(proof["releases"], 1, LARGEST_RELEASES)
-    whole_claim = table(proof["total"])
-    together = level(exact(whole_claim["eps"]))
+    together = level(claim)
     counted = [k for k in range(releases + 1) if (releases - 2 * k) * eps > together]
-    above = below = Span(0, 0, 0)
-    if counted:
-        ways = outcomes(eps, releases)
-        for k in counted:
-            above, below = above + ways[k], below + ways[releases - k]
+    above = below = NOTHING
+    ways = outcomes(eps, releases) if counted else []
+    for k in counted:
+        above, below = above + ways[k], below + ways[releases - k]
     allowed = exp_ends(together) if counted else (ONE, ONE)
-    excess = (
-        above.ends()[0] - allowed[1] * below.ends()[1],
-        above.ends()[1] - allowed[0] * below.ends()[0],
-    )
-    proved = after_hiding(delta, releases, excess)[1]
-    enough = min(ONE, max(ZERO, proved)) <= probability(whole_claim["delta"])
+    (least, most), (less, more) = above.ends(), below.ends()
+    proved = after_hiding(delta, releases, (least - allowed[1] * more, most - allowed[0] * less))[1]
+    enough = min(ONE, max(ZERO, proved)) <= probability(claim["delta"])
     require(enough, "the releases together are not as private as the proof says")
-    upper = guess_bounds(whole_claim)[1]
-    return (
-        f"after {releases} releases with ε = {eps}, δ = {delta} each, the best guess among "
-        f"{whole_claim['values']} values is at most {shown(upper)}"
-    )
+    upper, about = guess_bounds(claim)[1], f"after {releases} releases with ε = {eps}, δ = {delta} each"
+    return f"{about}, the best guess among {claim['values']} values is at most {shown(upper)}"
 
 
 # 1/√(2π) between rationals, from 70 digits of π.
@@ -1464,13 +1621,13 @@ def below(t: Fraction) -> Ends:
     return Fraction(1, 2) + least * sums[0], min(ONE, Fraction(1, 2) + most * sums[1])
 
 
-def guess_through_noise(proof: Content) -> str:
+def guess_through_gaussian_noise(proof: Content) -> str:
     """∫ φ(t)·Φ(t + μ/√2)^(v-1) dt by the trapezoidal rule (Trefethen and Weideman, Thm 5.1)."""
     values, terms = whole(proof["values"], 2, 10**6), whole(proof["terms"], 1, 4000)
     mu, step, strip = (exact(proof[name]) for name in ("mu", "step", "strip"))
     require(0 <= mu <= 100 and 0 < step <= 1 and 0 < strip <= 10, "mu, step or strip is out of range")
     Work.spend(2000 * terms)
-    found = Span(0, 0, 0)
+    found = NOTHING
     shift = root_ends(mu * mu / 2)
     for k in range(-terms, terms + 1):
         # Rounded outwards to a grid, so that numbers stay short; Φ grows.
@@ -1483,23 +1640,16 @@ def guess_through_noise(proof: Content) -> str:
     rest = 2 * density(terms * step)[1] / (terms * step)
     least, most = found.ends()[0] * step - error, found.ends()[1] * step + error + rest
     lower, upper = exact(proof["lower"]), exact(proof["upper"])
-    encloses = lower <= max(ZERO, least) and min(ONE, most) <= upper
-    require(encloses, "the stated ends do not enclose the guess")
-    return (
-        f"through Gaussian noise, the best guess among {values} equally likely answers at most "
-        f"{float(mu):.9g} standard deviations apart is at most {shown(upper)}, and at least "
-        f"{shown(lower, False)} where all are that far apart"
-    )
+    require(lower <= max(ZERO, least) and min(ONE, most) <= upper, "the stated ends do not enclose the guess")
+    about = f"the best guess among {values} equally likely answers, {float(mu):.9g} standard deviations apart"
+    return f"{about}, through Gaussian noise is {between(lower, upper)}, and no better where some are nearer"
 
 
 def approximate_worst_guess(proof: Content) -> str:
     """The largest expected gain under (ε, δ), by weak duality and by a channel."""
-    space, eps, delta = Space.read(proof["space"]), level(exact(proof["eps"])), probability(proof["delta"])
-    no_claim(proof)
-    gain = double_matrix(proof["objective"], space.size)
-    dual = table(proof["dual"])
-    outputs = len(gain[0])
-    objective: Sparse = {v: {w: a for w, a in enumerate(row) if a} for v, row in enumerate(gain)}
+    space, eps, delta = Space.read(proof["space"]), level(proof), probability(proof["delta"])
+    gain, dual = double_matrix(proof["objective"], space.size), table(proof["dual"])
+    objective, outputs = Question(space, eps, None, gain).objective()
     upper = dual_bound(space, eps, objective, outputs, dual)
     for name in ("forward", "backward"):
         largest: dict[int, Fraction] = {}
@@ -1509,27 +1659,20 @@ def approximate_worst_guess(proof: Content) -> str:
     rows, below = counts_of(proof["channel"], space.size)
     require(len(rows[0]) == outputs, "the channel needs one output for each answer")
     Work.spend(len(space.edges) * outputs)
-    for (a, b), units in zip(space.edges, space.units, strict=True):
-        g = space.factor(eps, units, False)
-        for x, z in ((a, b), (b, a)):
-            over = sum(
-                max(0, p * g.denominator - q * g.numerator) for p, q in zip(rows[x], rows[z], strict=True)
-            )
-            require(over <= delta * g.denominator * below, "the channel is not private enough")
+    for x, z, e in space.arcs():
+        above, under = space.factor(eps, space.units[e], False).as_integer_ratio()
+        over = sum(max(0, p * under - q * above) for p, q in zip(rows[x], rows[z], strict=True))
+        require(over <= delta * under * below, "the channel is not private enough")
     lower = total(a * rows[v][w] for v, row in objective.items() for w, a in row.items()) / below
     claimed_ends(proof, lower, upper)
-    return (
-        f"on {space.size} points with ε = {eps}, δ = {delta} the expected gain of every private channel is "
-        f"at most {shown(upper)}, and one reaches at least {shown(lower, False)}"
-    )
+    about = f"on {space.size} points with ε = {eps}, δ = {delta}"
+    return f"{about} the largest expected gain through a private channel is {between(lower, upper)}"
 
 
 # ── Designs ─────────────────────────────────────────────────────────────────────────────────────────────────
 UNIT = 2**53
 PRIOR_ERROR = Fraction(1, 10**8)
 MOST_BITS = 2**17
-# Sums of many terms are kept in whole numbers of 2^-FINE.
-FINE = 320
 
 
 @lru_cache(maxsize=1 << 14)
@@ -1552,102 +1695,79 @@ def ratio(value: Any) -> Fraction:
     return found
 
 
+def require_one_level(eps: Fraction | None, alpha: Fraction | None) -> None:
+    """eps ≥ 0, or alpha from 0 to 1."""
+    require((eps is None) != (alpha is None), "give exactly one of eps and alpha")
+    require(eps is None or eps >= 0, "eps must be ≥ 0")
+    require(alpha is None or 0 <= alpha <= 1, "alpha must be from 0 to 1")
+
+
 def about_one(prior: list[Fraction]) -> None:
     """A prior of doubles."""
     fits = all(0 <= p <= 1 for p in prior) and abs(total(prior) - 1) <= PRIOR_ERROR
     require(fits, "the prior is not a distribution")
 
 
-def parts_of_one(value: Any, rows: int | None = None) -> list[list[int]]:
-    """A mechanism in parts of 2^53."""
-    found = [[whole(entry, 0, UNIT) for entry in items(row)] for row in items(value, rows)]
-    fits = bool(found) and bool(found[0]) and all(len(row) == len(found[0]) for row in found)
-    require(fits, "the mechanism is empty or ragged")
-    require(all(sum(row) == UNIT for row in found), "the mechanism's rows are not distributions")
-    return found
-
-
 def optimal_design(proof: Content) -> str:
     """A private mechanism, what it loses, and what no private one loses less than."""
-    space = Space.read(proof["space"])
-    no_claim(proof)
-    eps, alpha = (None if proof.get(name) is None else exact(proof[name]) for name in ("eps", "alpha"))
-    require((eps is None) != (alpha is None), "a design has either eps or alpha")
-    if eps is not None:
-        level(eps)
-        known: dict[float, Ends] = {}
-        for length in set(space.lengths):
-            known[length] = exp_ends(-eps * Fraction(length))
-    else:
-        decay = ratio(alpha)
-        known = {length: (power(decay, length),) * 2 for length in set(space.lengths)}
-    counts = parts_of_one(proof["counts"], space.size)
+    space, eps, alpha = Space.read(proof["space"]), maybe(proof.get("eps")), maybe(proof.get("alpha"))
+    require_one_level(eps, alpha)
+    known = {length: shrunk(length, eps, alpha) for length in set(space.lengths)}
+    counts = counted_rows(proof["counts"], UNIT, space.size)
     m = len(counts[0])
     prior, loss = vector(proof["prior"], space.size), matrix(proof["loss"], m, space.size)
     about_one(prior)
-    _require_private_parts(space, counts, known)
+    space.require_private(counts, lambda e: known[space.lengths[e]][1], "the mechanism")
     Work.spend(6 * space.size * m)
-    spent = total(
-        prior[x] * dot([row[x] for row in loss], list(map(Fraction, counts[x]))) for x in range(space.size)
-    )
+    rows = zip(prior, columns_of(loss), counts, strict=True)
+    spent = total(p * dot(losses, list(map(Fraction, row))) for p, losses, row in rows)
     lower, upper = (Fraction(nearest(proof[name])) for name in ("lower", "upper"))
     require(spent / UNIT <= upper, "the mechanism loses more than is claimed")
-    bound = _design_bound(space, known, eps, prior, loss, proof)
+    bound = _design_bound(space, known, prior, loss, proof)
     require(lower <= bound, "the certificate proves less than is claimed")
     ordered(lower, upper)
     name = f"ε = {eps}" if eps is not None else f"e^-ε = {alpha}"
-    return (
-        f"the mechanism on {space.size} inputs is private with {name} and loses at most {shown(upper)}; no "
-        f"such mechanism loses less than {shown(lower, False)}"
-    )
+    about = f"the mechanism on {space.size} inputs is private with {name} and loses at most {shown(upper)}"
+    return f"{about}; no such mechanism loses less than {shown(lower, False)}"
 
 
-def _require_private_parts(space: Space, counts: list[list[int]], known: dict[float, Ends]) -> None:
-    """small ≥ q·large along every edge, both ways."""
-    if space.is_uniform:
-        q = known[space.lengths[0]][1]
-        for column in zip(*counts, strict=True):
-            require(min(column) * q.denominator >= max(column) * q.numerator, "the mechanism is not private")
-        return
-    Work.spend(len(space.edges) * len(counts[0]) // 2)
-    shifted = [[p << FINE for p in row] for row in counts]
-    above = {length: math.ceil(q * (1 << FINE)) for length, (_, q) in known.items()}
-    for x, z, e in space.arcs():
-        least = above[space.lengths[e]]
-        private = all(p >= least * other for p, other in zip(shifted[x], counts[z], strict=True))
-        require(private, f"the mechanism is not private between points {x} and {z}")
+def shrunk(length: float, eps: Fraction | None, alpha: Fraction | None) -> Ends:
+    """e^(-ε·length) rounded outwards to 2^-BITS, or alpha^length."""
+    if eps is None:
+        return (power(alpha or ZERO, length),) * 2
+    low, high = exp_ends(-eps * Fraction(length))
+    return dyadic(math.floor(low * 2**BITS), -BITS), dyadic(math.ceil(high * 2**BITS), -BITS)
 
 
-def _design_bound(
-    space: Space,
-    known: dict[float, Ends],
-    eps: Fraction | None,
-    prior: list[Fraction],
-    loss: Matrix,
-    proof: Content,
-) -> Fraction:
+def on_arcs(
+    space: Space, value: Any, read: Callable[[Any], int]
+) -> Iterator[tuple[int, int, float, Any, Any]]:
+    """[arc, output, y]: ends and length of edge arc // 2, turned round where the arc is odd; output and y."""
+    for arc, w, y in (items(entry, 3) for entry in items(value)):
+        e, turned = divmod(read(arc), 2)
+        require(e < len(space.edges), "a multiplier names no edge")
+        a, b = space.edges[e]
+        yield (b, a, space.lengths[e], w, y) if turned else (a, b, space.lengths[e], w, y)
+
+
+Known = dict[float, Ends]
+
+
+def _design_bound(space: Space, known: Known, prior: Vector, loss: Matrix, proof: Content) -> Fraction:
     """Σ_x min_w of the brackets, and the share of uniform parts by their prices.
 
-    What multipliers change is counted in whole numbers of 2^-FINE, rounded so that brackets only fall.
+    What multipliers change is counted in whole numbers of 2^-BITS, rounded so that brackets only fall.
     """
     changes = [[0] * len(loss) for _ in range(space.size)]
-    below = {length: math.floor(q * (1 << FINE)) for length, (q, _) in known.items()}
-    for entry in items(proof["multipliers"]):
-        arc, w, value = items(entry, 3)
+    below = {length: math.floor(q * 2**BITS) for length, (q, _) in known.items()}
+    for left, right, length, w, value in on_arcs(space, proof["multipliers"], position):
         above, under = double(value).as_integer_ratio()
-        fits = above >= 0 and position(arc, 2 * len(space.edges)) >= 0 and position(w, len(loss)) >= 0
-        require(fits, "a multiplier is negative")
-        left, right = space.edges[arc >> 1][::-1] if arc & 1 else space.edges[arc >> 1]
-        changes[left][w] += -(above << FINE) // under
-        changes[right][w] += above * below[space.lengths[arc >> 1]] // under
-    least = []
-    negative = False
-    for x, p in enumerate(prior):
-        costs = [p * losses[x] for losses in loss]
-        negative = negative or min(costs) < 0
-        least.append(
-            min(cost + Fraction(change, 1 << FINE) for change, cost in zip(changes[x], costs, strict=True))
-        )
+        require(above >= 0, "a multiplier is negative")
+        changes[left][position(w, len(loss))] += -(above << BITS) // under
+        changes[right][w] += above * below[length] // under
+    costs = columns_of(weighted(loss, prior))
+    rows = zip(costs, changes, strict=True)
+    least = [min(c + dyadic(d, -BITS) for c, d in zip(cost, change, strict=True)) for cost, change in rows]
     seen: set[int] = set()
     bound = total(least)
     for part in map(table, items(proof["uniform"])):
@@ -1655,49 +1775,42 @@ def _design_bound(
         require(seen.isdisjoint(points), "a point is in uniform parts twice")
         seen.update(points)
         bound += value - total(least[x] for x in points)
-    return bound if negative else max(ZERO, bound)
+    return bound if min(map(min, costs)) < 0 else max(ZERO, bound)
 
 
-def _uniform_part(
-    space: Space, known: dict[float, Ends], prior: list[Fraction], loss: Matrix, part: Content
-) -> tuple[list[int], Fraction]:
+Part = tuple[list[int], Fraction]
+
+
+def _uniform_part(space: Space, known: Known, prior: Vector, loss: Matrix, part: Content) -> Part:
     """Σλ - max_w max(0, -φ_w), φ_w = Σp + (e^(ε·L) - 1)·Σ min(p, 0) over the groups."""
     points = [position(v, space.size) for v in items(part["points"])]
     group = [position(g) for g in items(part["group"], len(points))]
     price = doubles(part["price"], len(points))
     require(0 < len(points) == len(set(points)), "a uniform part is empty or names a point twice")
-    home = dict(zip(points, group, strict=True))
+    home, place = dict(zip(points, group, strict=True)), {v: k for k, v in enumerate(points)}
+    groups, lengths = set(group), set[float]()
     alike: list[Edge] = []
-    between: set[Edge] = set()
-    lengths: set[float] = set()
-    place = {v: k for k, v in enumerate(points)}
+    between_groups: set[Edge] = set()
     for (a, b), length in zip(space.edges, space.lengths, strict=True):
-        if a not in home and b not in home:
-            continue
-        require(a in home and b in home, "an edge leaves a uniform part")
-        if home[a] == home[b]:
+        require((a in home) == (b in home), "an edge leaves a uniform part")
+        if a in home and home[a] == home[b]:
             require(length == 0, "the points of a group are not at distance 0")
             alike.append((place[a], place[b]))
-        else:
-            between.add((min(home[a], home[b]), max(home[a], home[b])))
+        elif a in home:
+            between_groups.add((min(home[a], home[b]), max(home[a], home[b])))
             lengths.add(length)
-    groups = sorted(set(group))
     require(len(lengths) <= 1, "the points of a uniform part are not all equally far apart")
-    require(len(between) == math.comb(len(groups), 2), "an edge between two groups is missing")
-    joined = Space(len(points), alike, [0.0] * len(alike))
+    require(len(between_groups) == math.comb(len(groups), 2), "an edge between two groups is missing")
+    joined = Space(len(points), alike)
     require(joined.components == len(groups), "points of one group are not joined at distance 0")
-    q = known[lengths.pop()][0] if lengths else ONE
-    missing = ZERO
+    q, missing = known[lengths.pop()][0] if lengths else ONE, ZERO
     for losses in loss:
         rest = dict.fromkeys(groups, ZERO)
         for v, g, cost in zip(points, group, price, strict=True):
             rest[g] += prior[v] * losses[v] - cost
         below = total(min(value, ZERO) for value in rest.values())
-        if below:
-            require(q > 0, "prices exceed what a private column costs")
-            missing = max(missing, -(total(rest.values()) + (1 / q - 1) * below))
-        else:
-            missing = max(missing, -total(rest.values()))
+        require(q > 0 or not below, "prices exceed what a private column costs")
+        missing = max(missing, -(total(rest.values()) + ((1 / q - 1) * below if below else ZERO)))
     return points, total(price) - missing
 
 
@@ -1705,82 +1818,59 @@ def exact_optimal_design(proof: Content) -> str:
     """A private mechanism whose loss equals the bound of its multipliers."""
     space, alpha = Space.read(proof["space"]), ratio(proof["alpha"])
     mechanism = channel(proof["channel"], space.size)
-    m = len(mechanism[0])
-    loss, prior = matrix(proof["loss"], m, space.size), vector(proof["prior"], space.size)
-    distribution(prior, "the prior")
-    require_private(space, alpha, mechanism, "the mechanism")
-    bracket = [[prior[x] * loss[w][x] for w in range(m)] for x in range(space.size)]
+    m, prior = len(mechanism[0]), prior_of(proof["prior"], space.size)
+    bracket = columns_of(weighted(matrix(proof["loss"], m, space.size), prior))
+    space.require_private(mechanism, lambda e: power(alpha, space.lengths[e]), "the mechanism")
     value = total(dot(costs, row) for costs, row in zip(bracket, mechanism, strict=True))
-    for entry in items(proof["multipliers"]):
-        arc, w, y = items(entry, 3)
-        arc, w, y = whole(arc, 0, 2 * len(space.edges) - 1), whole(w, 0, m - 1), exact(y)
+    for left, right, length, output, given in on_arcs(space, proof["multipliers"], whole):
+        w, y = whole(output, 0, m - 1), exact(given)
         require(y >= 0, "a multiplier is negative")
-        left, right = space.edges[arc >> 1][::-1] if arc & 1 else space.edges[arc >> 1]
         bracket[left][w] -= y
-        bracket[right][w] += power(alpha, space.lengths[arc >> 1]) * y
-    bound = total(min(row) for row in bracket)
+        bracket[right][w] += power(alpha, length) * y
+    bound = total(map(min, bracket))
     require(value == bound, f"the mechanism loses {value} and the certificate proves {bound}")
-    return (
-        f"the mechanism on {space.size} inputs is private with e^-ε = {alpha} and loses exactly {value}; no "
-        "private mechanism loses less"
-    )
-
-
-def require_private(space: Space, alpha: Fraction, mechanism: Matrix, what: str) -> None:
-    """C[x] ≥ alpha^length·C[z] along every edge, both ways."""
-    Work.spend(2 * len(space.edges) * len(mechanism[0]))
-    for x, z, e in space.arcs():
-        q = power(alpha, space.lengths[e])
-        private = all(p >= q * r for p, r in zip(mechanism[x], mechanism[z], strict=True))
-        require(private, f"{what} is not private between points {x} and {z}")
+    about = f"the mechanism on {space.size} inputs is private with e^-ε = {alpha} and loses exactly {value}"
+    return f"{about}; no private mechanism loses less"
 
 
 def leakage_design(proof: Content) -> str:
     """A mechanism within a budget, and what none within it goes below."""
-    family = proof["family"]
+    family, counts = proof["family"], counted_rows(proof["counts"], UNIT)
     require(family in ("least leakage", "least loss"), "the family is unknown")
-    counts = parts_of_one(proof["counts"])
     n, m = len(counts), len(counts[0])
     prior, loss = doubles(proof["prior"], n), double_matrix(proof["loss"], m, n)
     gain = double_matrix(proof["gain"], None, n)
     strategy = double_matrix(proof["strategy"], m, len(gain))
-    budget, price, lower, upper = (
-        Fraction(nearest(proof[name])) for name in ("budget", "price", "lower", "upper")
-    )
+    claims = (Fraction(nearest(proof[name])) for name in ("budget", "price", "lower", "upper"))
+    budget, price, lower, upper = claims
     about_one(prior)
-    require(bool(gain) and price >= 0, "there must be a guess, and a price ≥ 0")
+    require(price >= 0, "a price is ≥ 0")
     Work.spend(4 * n * m * (len(gain) + 1))
-    lost = (
-        total(p * loss[y][x] * count for x, p in enumerate(prior) for y, count in enumerate(counts[x])) / UNIT
-    )
-    worth = [[p * g for p, g in zip(prior, row, strict=True)] for row in gain]
-    columns = [[Fraction(row[y], UNIT) for row in counts] for y in range(m)]
-    reached = total(max(dot(row, column) for row in worth) for column in columns)
-    side, value = (lost, reached) if family == "least leakage" else (reached, lost)
+    columns = [[Fraction(count, UNIT) for count in column] for column in columns_of(counts)]
+    lost = total(dot(row, column) for row, column in zip(weighted(loss, prior), columns, strict=True))
+    reached = total(max(dot(row, column) for row in weighted(gain, prior)) for column in columns)
+    expected = [_mixed(row, gain) for row in strategy]
+    values, tables, what = (reached, lost), (expected, loss), ("leaks", "loses")
+    value, side = values if family == "least leakage" else values[::-1]
+    first, second = tables if family == "least leakage" else tables[::-1]
+    does, keeps = what if family == "least leakage" else what[::-1]
     require(side <= budget, "the mechanism exceeds its budget")
     require(value <= upper, "the mechanism exceeds what is claimed for it")
-    expected = [_mixed(row, gain) for row in strategy]
-    first, second = (expected, loss) if family == "least leakage" else (loss, expected)
     bound = total(p * min(first[y][x] + price * second[y][x] for y in range(m)) for x, p in enumerate(prior))
     require(lower <= bound - price * budget, "the certificate proves less than is claimed")
     ordered(lower, upper)
-    what = ("leaks", "loses") if family == "least leakage" else ("loses", "leaks")
-    return (
-        f"the mechanism on {n} inputs {what[0]} at most {shown(upper)} and {what[1]} at most "
-        f"{shown(budget)}; none within that goes below {shown(lower, False)}"
-    )
+    about = f"the mechanism on {n} inputs {does} at most {shown(upper)} and {keeps} at most {shown(budget)}"
+    return f"{about}; none within that goes below {shown(lower, False)}"
 
 
 def _mixed(weights: list[Fraction], gain: Matrix) -> list[Fraction]:
     """What a mixture of guesses gains at each input."""
-    share = total(weights)
-    slack = Fraction(len(gain) + 4, UNIT)
+    share, slack = total(weights), Fraction(len(gain) + 4, UNIT)
     negative = any(value < 0 for row in gain for value in row)
-    require(all(weight >= 0 for weight in weights), "a strategy's weights are ≥ 0")
-    fits = share <= 1 + slack and (not negative or share >= 1 - slack)
-    require(fits, "a strategy's weights must sum to 1")
+    not_negative(weights, "a strategy")
+    require(share <= 1 + slack and (not negative or share >= 1 - slack), "a strategy's weights must sum to 1")
     divisor = share if negative else max(share, ONE)
-    return [dot(weights, list(column)) / divisor for column in zip(*gain, strict=True)]
+    return [dot(weights, column) / divisor for column in columns_of(gain)]
 
 
 # ── Best whatever the prior ─────────────────────────────────────────────────────────────────────────────────
@@ -1795,12 +1885,8 @@ def cut(rays: list[Ray], normal: Sequence[Fraction], name: int) -> list[Ray]:
 
     Two rays share a face of dimension 2 iff no third lies on all the half-spaces that both lie on.
     """
-    values = [sum((a * b for a, b in zip(normal, ray, strict=True) if a and b), ZERO) for ray, _ in rays]
-    kept = [
-        (ray, on | {name} if value == 0 else on)
-        for (ray, on), value in zip(rays, values, strict=True)
-        if value >= 0
-    ]
+    values = [dot(normal, ray) for ray, _ in rays]
+    kept = [(ray, on | {name} if v == 0 else on) for (ray, on), v in zip(rays, values, strict=True) if v >= 0]
     inside = [k for k, value in enumerate(values) if value > 0]
     outside = [k for k, value in enumerate(values) if value < 0]
     Work.spend(1 + len(inside) * len(outside) * len(rays) // 4)
@@ -1817,9 +1903,8 @@ def cut(rays: list[Ray], normal: Sequence[Fraction], name: int) -> list[Ray]:
 
 def orthant(n: int) -> list[Ray]:
     """All that is ≥ 0; ray k lies on the half-spaces of the others."""
-    return [
-        (tuple(Fraction(int(x == k)) for x in range(n)), frozenset(set(range(n)) - {k})) for k in range(n)
-    ]
+    ones = [tuple(Fraction(int(x == k)) for x in range(n)) for k in range(n)]
+    return [(ray, frozenset(range(n)) - {k}) for k, ray in enumerate(ones)]
 
 
 class Setting:
@@ -1829,191 +1914,144 @@ class Setting:
         self.space, self.alpha = Space.read(proof["space"]), ratio(proof["alpha"])
         self.mechanism = channel(proof["channel"], self.space.size)
         self.loss = matrix(proof["loss"], None, self.space.size)
-        require_private(self.space, self.alpha, self.mechanism, "the mechanism")
+        self.space.require_private(self.mechanism, self.shrink, "the mechanism")
         self.rays: list[tuple[Fraction, ...]] | None = None
+        s = self.space
+        self.about = s.size, s.edges, s.lengths, s.metric, s.places, self.alpha, self.mechanism, self.loss
 
-    def same(self, other: Setting) -> bool:
-        """Whether another is about the same."""
-        mine, theirs = (
-            (
-                s.space.size,
-                s.space.edges,
-                s.space.lengths,
-                s.space.metric,
-                s.space.places,
-                s.alpha,
-                s.mechanism,
-                s.loss,
-            )
-            for s in (self, other)
-        )
-        return mine == theirs
+    def shrink(self, e: int) -> Fraction:
+        """What an edge allows: alpha^length."""
+        return power(self.alpha, self.space.lengths[e])
 
-    def lost(self, prior: list[Fraction], mechanism: Matrix) -> Fraction:
+    def rival(self, value: Any, what: str) -> Matrix:
+        """Another mechanism, as private."""
+        found = channel(value, self.space.size)
+        self.space.require_private(found, self.shrink, what)
+        return found
+
+    def lost(self, prior: Vector, mechanism: Matrix) -> Fraction:
         """Σ_y min_w Σ_x π_x·C[x,y]·ℓ[w,x]."""
-        Work.spend(3 * len(prior) * len(mechanism[0]) * len(self.loss))
-        found = []
-        for column in zip(*mechanism, strict=True):
-            joint = [p * c for p, c in zip(prior, column, strict=True)]
-            found.append(min(dot(row, joint) for row in self.loss))
-        return total(found)
+        return total(map(min, columns_of(product(weighted(self.loss, prior), mechanism))))
 
     def extreme_columns(self) -> list[tuple[Fraction, ...]]:
         """The extreme rays of the cone of private columns."""
-        if self.rays is None:
-            n = self.space.size
-            if self.space.is_uniform and n <= LARGEST_SUBSETS:
-                q = power(self.alpha, self.space.lengths[0])
-                choices = itertools.product((q, ONE), repeat=n)
-                self.rays = [ray for ray in choices if len(set(ray)) > 1] if q != 1 else [(ONE,) * n]
-            else:
-                require(n + 2 * len(self.space.edges) <= LARGEST_CONE, "the cone of columns is too large")
-                rays, name = orthant(n), n
-                for x, z, e in self.space.arcs():
-                    normal = [ZERO] * n
-                    normal[x] += 1
-                    normal[z] -= power(self.alpha, self.space.lengths[e])
-                    rays, name = cut(rays, normal, name), name + 1
-                self.rays = [ray for ray, _ in rays]
+        n = self.space.size
+        if self.rays is None and self.space.is_uniform and n <= LARGEST_SUBSETS:
+            q = self.shrink(0)
+            choices = itertools.product((q, ONE), repeat=n)
+            self.rays = [ray for ray in choices if len(set(ray)) > 1] if q != 1 else [(ONE,) * n]
+        elif self.rays is None:
+            require(n + 2 * len(self.space.edges) <= LARGEST_CONE, "the cone of columns is too large")
+            rays = orthant(n)
+            for name, (x, z, e) in enumerate(self.space.arcs(), start=n):
+                normal = [ZERO] * n
+                normal[x] += 1
+                normal[z] -= self.shrink(e)
+                rays = cut(rays, normal, name)
+            self.rays = [ray for ray, _ in rays]
         return self.rays
 
-    def never_negative(self, cost: list[Fraction]) -> bool:
+    def never_negative(self, cost: Vector) -> bool:
         """Whether Σ cost_x·c_x ≥ 0 for every private column c."""
         if self.space.is_forest:
-            held = list(cost)
-            for v, parent, e in reversed(self.space.roots_first()):
-                if parent < 0:
-                    if held[v] < 0:
-                        return False
-                    continue
-                q = power(self.alpha, self.space.lengths[e])
-                if held[v] < 0 and q == 0:
-                    return False
-                held[parent] += q * held[v] if held[v] >= 0 else held[v] / q
-            return True
+            return costs_nothing_on_forest(self.space, cost, self.shrink)
         if self.space.is_uniform:
-            q = power(self.alpha, self.space.lengths[0])
-            return q * total(cost) + (1 - q) * total(min(value, ZERO) for value in cost) >= 0
-        return all(dot(cost, list(ray)) >= 0 for ray in self.extreme_columns())
+            return costs_nothing_even(cost, self.shrink(0))
+        return all(dot(cost, ray) >= 0 for ray in self.extreme_columns())
 
 
-def universal(proof: Content) -> tuple[Setting, Fraction, str]:
+def universal_optimality(proof: Content) -> tuple[Setting, Fraction, str]:
     """Best up to a gap at every corner of the cells of priors, hence everywhere."""
-    setting = Setting(proof)
+    setting, gap = Setting(proof), exact(proof["gap"])
     n = setting.space.size
-    priors = matrix(proof["priors"], None, n)
-    prices = matrix(proof["prices"], len(priors), n)
-    gap = exact(proof["gap"])
-    for prior, price in zip(priors, prices, strict=True):
-        distribution(prior, "a prior")
+    priors = [prior_of(prior, n, "a prior") for prior in items(proof["priors"])]
+    for prior, price in zip(priors, matrix(proof["prices"], len(priors), n), strict=True):
         short = setting.lost(prior, setting.mechanism) - total(price)
         require(short <= gap, "the prices are too low for the gap")
-        for row in setting.loss:
-            cost = [p * value - each for p, value, each in zip(prior, row, price, strict=True)]
-            require(setting.never_negative(cost), "prices exceed what a private column costs")
+        for row in difference(weighted(setting.loss, prior), [price] * len(setting.loss)):
+            require(setting.never_negative(row), "prices exceed what a private column costs")
     _require_corners(setting, {tuple(prior) for prior in priors})
     more = "loses least" if gap == 0 else f"loses at most {gap} more than the best"
-    words = (
-        f"the mechanism on {n} inputs {more} among all private ones with e^-ε = {setting.alpha}, whatever "
-        "the prior"
-    )
-    return setting, gap, words
+    about = f"the mechanism on {n} inputs {more} among all private ones with e^-ε = {setting.alpha}"
+    return setting, gap, f"{about}, whatever the prior"
 
 
 def _require_corners(setting: Setting, listed: set[tuple[Fraction, ...]]) -> None:
     """All corners of the cells on which the mechanism's loss is linear are listed: the simplex is cut up."""
-    n, outputs, actions = setting.space.size, len(setting.mechanism[0]), len(setting.loss)
-    require(outputs * actions <= LARGEST_CUTS, "there are too many cells of priors")
+    n, outputs = setting.space.size, columns_of(setting.mechanism)
+    require(len(outputs) * len(setting.loss) <= LARGEST_CUTS, "there are too many cells of priors")
     cells, name = [orthant(n)], n
-    for y in range(outputs):
-        costs = sorted({tuple(row[x] * setting.mechanism[x][y] for x in range(n)) for row in setting.loss})
+    for column in outputs:
+        costs = sorted({tuple(row) for row in weighted(setting.loss, column)})
         pieces = []
-        for cell in cells:
-            for w, best in enumerate(costs):
-                piece = cell
-                for v, other in enumerate(costs):
-                    if v != w:
-                        require(len(piece) <= LARGEST_CELL, "a cell of priors has too many corners")
-                        piece = cut(
-                            piece,
-                            [b - a for a, b in zip(best, other, strict=True)],
-                            name + v * len(costs) + w,
-                        )
-                        # Without an interior it is a side of another piece.
-                        flat = not piece or all((name + v * len(costs) + w) in on for _, on in piece)
-                        if flat:
-                            break
-                else:
-                    pieces.append(piece)
+        for cell, (w, best) in itertools.product(cells, enumerate(costs)):
+            piece = cell
+            for v, other in enumerate(costs):
+                if v != w:
+                    require(len(piece) <= LARGEST_CELL, "a cell of priors has too many corners")
+                    side = name + v * len(costs) + w
+                    piece = cut(piece, [b - a for a, b in zip(best, other, strict=True)], side)
+                    # Without an interior it is a side of another piece.
+                    if all(side in on for _, on in piece):
+                        break
+            else:
+                pieces.append(piece)
             require(len(pieces) <= LARGEST_CELLS, "there are too many cells of priors")
         cells, name = pieces, name + len(costs) ** 2
-        every = all(ray in listed for cell in cells for ray, _ in cell)
-        require(every, "a corner of a cell of priors is missing")
+        require(all(ray in listed for cell in cells for ray, _ in cell), "a corner of a cell is missing")
 
 
-def whole_distances(setting: Setting) -> list[list[int | None]]:
-    """All distances, which must be whole; None where there is no path."""
-    require(setting.space.size <= LARGEST_TABLE, "there are too many points for a table of distances")
-    found: list[list[int | None]] = []
-    for v in range(setting.space.size):
-        row = [None if units is None else units * setting.space.grain for units in setting.space.lines(v)]
-        require(all(d is None or d.denominator == 1 for d in row), "distances must be whole")
-        found.append([None if d is None else int(d) for d in row])
-    return found
+def distances(space: Space) -> list[list[Fraction | None]]:
+    """All distances; None where there is no path."""
+    space.require_small()
+    rows = (space.lines(v) for v in range(space.size))
+    return [[None if units is None else units * space.grain for units in row] for row in rows]
 
 
 def is_kernel(setting: Setting) -> bool:
-    """Whether every column is 0 or proportional to alpha^d(·,y)."""
-    away = whole_distances(setting)
-    for column in zip(*setting.mechanism, strict=True):
+    """Whether distances are whole, and every column is 0 or proportional to alpha^d(·,y)."""
+    away = distances(setting.space)
+    require(all(d is None or d.denominator == 1 for row in away for d in row), "distances must be whole")
+    for column in columns_of(setting.mechanism):
         y = column.index(max(column))
-        for x, value in enumerate(column):
-            d = away[y][x]
+        for value, d in zip(column, away[y], strict=True):
             if d is None or value != column[y] * power(setting.alpha, float(d)):
                 return False
     return True
 
 
-def by_theorem(proof: Content) -> tuple[Setting, str]:
+def universal_optimality_by_theorem(proof: Content) -> tuple[Setting, str]:
     """A theorem says that the mechanism is best whatever the prior."""
-    setting = Setting(proof)
+    setting, theorem = Setting(proof), proof["theorem"]
     witness = [whole(v) for v in items(proof["witness"])]
-    theorem = proof["theorem"]
     require(isinstance(theorem, str) and theorem in THEOREMS, "unknown theorem")
     words, rule = THEOREMS[theorem]
     require(rule(setting, witness), f"what the theorem asks for does not hold: {words}")
-    return (
-        setting,
-        f"the mechanism on {setting.space.size} inputs loses least among all private ones with e^-ε = "
-        f"{setting.alpha}, whatever the prior: {words}",
-    )
+    about = f"the mechanism on {setting.space.size} inputs loses least among all private ones"
+    return setting, f"{about} with e^-ε = {setting.alpha}, whatever the prior: {words}"
+
+
+def _never_worse(first: Vector, second: Vector) -> bool:
+    return all(a <= b for a, b in zip(first, second, strict=True))
 
 
 def _trivial(setting: Setting, witness: list[int]) -> bool:
-    if len(witness) != 1 or witness[0] >= len(setting.loss):
-        return False
-    best = setting.loss[witness[0]]
-    return all(a <= b for row in setting.loss for a, b in zip(best, row, strict=True))
+    one = len(witness) == 1 and witness[0] < len(setting.loss)
+    return one and all(_never_worse(setting.loss[witness[0]], row) for row in setting.loss)
 
 
 def _crossing(setting: Setting, witness: list[int]) -> bool:
     """Of two listed actions the later is never worse again once it was better, along the path."""
-    space = setting.space
-    near = space.neighbours()
+    space, near = setting.space, setting.space.near
     path = space.is_forest and space.components == 1 and all(len(around) <= 2 for around in near)
     if not path or len(set(witness)) != len(witness) or any(w >= len(setting.loss) for w in witness):
         return False
-    order, before = [min(v for v in range(space.size) if len(near[v]) <= 1)], -1
+    order = [min(v for v in range(space.size) if len(near[v]) <= 1)]
     while len(order) < space.size:
-        following = [w for w, _ in near[order[-1]] if w != before]
-        before = order[-1]
-        order.append(following[0])
+        order += [w for w, _ in near[order[-1]] if w not in order[-2:]]
     rows = [[row[v] for v in order] for row in setting.loss]
-    for w, row in enumerate(rows):
-        if w not in witness and not any(
-            all(a <= b for a, b in zip(rows[v], row, strict=True)) for v in witness
-        ):
-            return False
+    if not all(any(_never_worse(rows[v], row) for v in witness) for row in rows):
+        return False
     for earlier, later in itertools.combinations(witness, 2):
         signs = [b - a for a, b in zip(rows[earlier], rows[later], strict=True)]
         fallen = next((k for k, value in enumerate(signs) if value < 0), len(signs))
@@ -2023,7 +2061,7 @@ def _crossing(setting: Setting, witness: list[int]) -> bool:
 
 
 def _tree(setting: Setting, witness: list[int]) -> bool:
-    worst = [max(column) for column in zip(*setting.loss, strict=True)]
+    worst = [max(column) for column in columns_of(setting.loss)]
     peaked = all(sum(a < b for a, b in zip(row, worst, strict=True)) <= 1 for row in setting.loss)
     return setting.space.is_forest and setting.space.components == 1 and peaked and is_kernel(setting)
 
@@ -2036,10 +2074,10 @@ def _pair(setting: Setting, witness: list[int]) -> bool:
         return False
     a, b = witness
     units = setting.space.lines(a)[b]
-    length = None if units is None else units * setting.space.grain
-    if length is not None and length.denominator != 1:
+    length = ZERO if units is None else units * setting.space.grain
+    if length.denominator != 1:
         return False
-    q = ZERO if length is None else power(setting.alpha, float(length))
+    q = ZERO if units is None else power(setting.alpha, float(length))
     pairs = zip(setting.mechanism[a], setting.mechanism[b], strict=True)
     return all(first == q * second or second == q * first for first, second in pairs)
 
@@ -2055,48 +2093,38 @@ THEOREMS: dict[str, tuple[str, Callable[[Setting, list[int]], bool]]] = {
 }
 
 
-def universal_of_blocks(proof: Content) -> str:
+def universal_optimality_of_blocks(proof: Content) -> str:
     """Inputs of one block are not told apart, and the mechanism is best on one of each."""
     setting = Setting(proof)
     n = setting.space.size
     blocks = [[whole(v) for v in items(block)] for block in items(proof["blocks"])]
-    require(sorted(v for block in blocks for v in block) == list(range(n)), "the blocks are no partition")
-    require(all(blocks), "the blocks are no partition")
-    require(n <= LARGEST_TABLE, "there are too many points for a table of distances")
-    away = [setting.space.lines(v) for v in range(n)]
+    listed = sorted(v for block in blocks for v in block)
+    require(all(blocks) and listed == list(range(n)), "the blocks are no partition")
+    away, losses = distances(setting.space), columns_of(setting.loss)
     for block in blocks:
-        first, outside = block[0], sorted(set(range(n)) - set(block))
+        first, outside = block[0], set(range(n)) - set(block)
         for v in block:
-            mine, theirs = ([row[x] for row in setting.loss] for x in (first, v))
-            same = setting.mechanism[v] == setting.mechanism[first]
-            require(
-                same and _alike(mine, theirs), "the mechanism or the loss tells inputs of one block apart"
-            )
+            alike = setting.mechanism[v] == setting.mechanism[first] and _alike(losses[first], losses[v])
+            require(alike, "the mechanism or the loss tells inputs of one block apart")
             even = all(away[v][w] == away[first][w] for w in outside)
             require(even, "inputs of one block are at different distances from another")
     given = checked_format(proof["inner"])
     if given["kind"] == "universal optimality":
-        inner, gap, words = universal(given)
+        inner, gap, words = universal_optimality(given)
         require(gap == 0, "the proof about representatives leaves a gap, which blocks may enlarge")
     else:
         require(given["kind"] == "universal optimality by theorem", "the inner proof is of another kind")
-        inner, words = by_theorem(given)
+        inner, words = universal_optimality_by_theorem(given)
     heads = [block[0] for block in blocks]
-    metrics = [
-        [[None if u is None else u * space.grain for u in space.lines(v)] for v in range(space.size)]
-        for space in (inner.space, setting.space)
-    ]
-    for name, theirs_, own in (
+    for name, theirs, own in (
         ("alpha", inner.alpha, setting.alpha),
-        ("loss", inner.loss, [[row[v] for v in heads] for row in setting.loss]),
+        ("loss", columns_of(inner.loss), [losses[v] for v in heads]),
         ("mechanism", _merged(inner.mechanism), _merged([setting.mechanism[v] for v in heads])),
-        ("metric", metrics[0], [[metrics[1][v][w] for w in heads] for v in heads]),
+        ("metric", distances(inner.space), [[away[v][w] for w in heads] for v in heads]),
     ):
-        require(theirs_ == own, f"the proof about representatives has another {name}")
-    return (
-        f"the mechanism on {n} inputs loses least among all private ones with e^-ε = {setting.alpha}, "
-        f"whatever the prior: inputs fall into {len(heads)} blocks, and for one input of each {words}"
-    )
+        require(theirs == own, f"the proof about representatives has another {name}")
+    about = f"the mechanism on {n} inputs loses least among all private ones with e^-ε = {setting.alpha}"
+    return f"{about}, whatever the prior: for one input of each of {len(heads)} blocks {words}"
 
 
 def _alike(first: list[Fraction], second: list[Fraction]) -> bool:
@@ -2118,60 +2146,44 @@ def _merged(mechanism: Matrix) -> dict[tuple[Fraction, ...], Fraction]:
     return found
 
 
-def better(proof: Content) -> tuple[Setting, Fraction, str]:
+def better_for_a_prior(proof: Content) -> tuple[Setting, Fraction, str]:
     """A prior for which another private mechanism loses less."""
-    setting = Setting(proof)
-    prior = vector(proof["prior"], setting.space.size)
-    distribution(prior, "the prior")
-    rival = channel(proof["better"], setting.space.size)
-    require_private(setting.space, setting.alpha, rival, "the better mechanism")
-    gap = exact(proof["gap"])
+    setting, gap = Setting(proof), exact(proof["gap"])
+    prior = prior_of(proof["prior"], setting.space.size)
+    rival = setting.rival(proof["better"], "the better mechanism")
     own, other = setting.lost(prior, setting.mechanism), setting.lost(prior, rival)
     require(gap > 0 and own - other == gap, f"the mechanism loses {own} and the other {other}")
-    return (
-        setting,
-        gap,
-        f"for one prior on {setting.space.size} inputs a private mechanism with e^-ε = {setting.alpha} "
-        f"loses {other}, {gap} less than the given one",
-    )
+    about = f"for one prior on {setting.space.size} inputs a private mechanism with e^-ε = {setting.alpha}"
+    return setting, gap, f"{about} loses {other}, {gap} less than the given one"
 
 
-def largest_gap(proof: Content) -> str:
+def largest_gap_over_priors(proof: Content) -> str:
     """From both sides."""
-    setting, gap, words = better(table(proof["attained"]))
-    same, most, others = universal(table(proof["most"]))
-    require(setting.same(same), "the parts of the proof are about different mechanisms")
+    setting, gap, words = better_for_a_prior(table(proof["attained"]))
+    same, most, others = universal_optimality(table(proof["most"]))
+    require(setting.about == same.about, "the parts of the proof are about different mechanisms")
     require(gap == most, f"a gap of {gap} is attained, and one of {most} bounded")
     return f"{words}; and {others}"
 
 
 def least_regret(proof: Content) -> str:
     """The largest regret of a mechanism, and that none has less."""
-    setting, gap, words = universal(table(proof["most"]))
+    setting, gap, words = universal_optimality(table(proof["most"]))
     n = setting.space.size
-    priors = matrix(proof["priors"], None, n)
-    weights = vector(proof["weights"], len(priors))
-    distribution(weights, "the weights of the priors")
+    priors = [prior_of(prior, n, "a prior") for prior in items(proof["priors"])]
+    weights = prior_of(proof["weights"], len(priors), "the weights of the priors")
+    rivals = [setting.rival(rival, "a rival") for rival in items(proof["rivals"], len(priors))]
     prices = vector(proof["prices"], n)
-    attained = ZERO
-    for prior, weight, rival in zip(priors, weights, items(proof["rivals"], len(priors)), strict=True):
-        distribution(prior, "a prior")
-        given = channel(rival, n)
-        require_private(setting.space, setting.alpha, given, "a rival")
-        attained += weight * setting.lost(prior, given)
+    attained = dot(weights, list(map(setting.lost, priors, rivals)))
     for ray in setting.extreme_columns():
-        Work.spend(2 * n * len(priors) * len(setting.loss))
-        cost = total(
-            weight * min(dot(row, [p * c for p, c in zip(prior, ray, strict=True)]) for row in setting.loss)
-            for prior, weight in zip(priors, weights, strict=True)
-        )
-        require(cost >= dot(prices, list(ray)), "a private column costs less than the prices say")
+        cost = dot(weights, [setting.lost(prior, [[c] for c in ray]) for prior in priors])
+        require(cost >= dot(prices, ray), "a private column costs less than the prices say")
     bound = total(prices) - attained
     require(bound == gap, f"a regret of at least {bound} is proved, and one of at most {gap}")
-    return (
-        f"{words}; and every private mechanism loses at least {bound} more than the best for one of "
-        f"{len(priors)} priors"
+    rest = (
+        f"for one of {len(priors)} priors every private mechanism loses at least {bound} more than the best"
     )
+    return f"{words}; and {rest}"
 
 
 # ── Orders ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -2186,48 +2198,48 @@ def tolerance_of(proof: Content) -> tuple[Fraction, Fraction]:
 
 def two_channels(proof: Content, rounding: Fraction) -> tuple[Matrix, Matrix, Fraction]:
     """A and B, and what their rows miss 1 by, added up."""
-    a, first = rounded_channel(proof["less_safe"], rounding)
-    b, second = rounded_channel(proof["safer"], rounding, len(a))
+    a, first = rounded_channel(proof["less_safe"], rounding=rounding)
+    b, second = rounded_channel(proof["safer"], len(a), rounding=rounding)
     return a, b, first + second
-
-
-def difference(first: Matrix, second: Matrix) -> Matrix:
-    """A matrix less another."""
-    return [[a - b for a, b in zip(x, y, strict=True)] for x, y in zip(first, second, strict=True)]
 
 
 def refinement(proof: Content) -> str:
     """B = A·R (Blackwell; Fernandes, Lem 2.2)."""
     tolerance, rounding = tolerance_of(proof)
     a, b, missed = two_channels(proof, rounding)
-    post, more = rounded_channel(proof["post"], rounding, len(a[0]), len(b[0]))
-    rest = difference(product(a, post), b)
-    distance = max(total(map(abs, row)) for row in rest) / 2
+    post, more = rounded_channel(proof["post"], len(a[0]), len(b[0]), rounding)
+    distance = max(total(map(abs, row)) for row in difference(product(a, post), b)) / 2
     require(distance <= tolerance, "B is farther from A·R than the tolerance")
     hidden = distance + missed + more
-    if hidden == 0:
-        return "B is A followed by post-processing, exactly: no adversary gains more from B"
-    return f"B is A followed by post-processing, up to {float(hidden):.1e} in total variation"
+    exactly = "exactly" if hidden == 0 else f"up to {float(hidden):.1e} in total variation"
+    return f"B is A followed by post-processing, {exactly}: no adversary gains more from B"
+
+
+def gains_of(proof: Content, size: int) -> Matrix:
+    """What actions gain at each input, from 0 to 1."""
+    found = matrix(proof["gain"], None, size)
+    require(all(0 <= g <= 1 for row in found for g in row), "a gain is outside [0, 1]")
+    return found
+
+
+def expects(proof: Content, more: Fraction, apart: Vector, prior: Vector) -> str:
+    """One adversary expects `lower` more, and none expects `upper` more than what is apart."""
+    lower, upper, any_prior = exact(proof["lower"]), exact(proof["upper"]), flag(proof["any_prior"])
+    require(lower <= more, "the adversary expects less")
+    require((max(apart) if any_prior else dot(prior, apart)) <= upper, "the channels are farther apart")
+    whose = "whatever the prior" if any_prior else "with this prior"
+    return f"{whose}, the most that an adversary with gains in [0, 1] expects more is {between(lower, upper)}"
 
 
 def deficiency(proof: Content) -> str:
     """A·R is so near to B, and one adversary expects so much more from B (Le Cam)."""
-    (a, _), (b, _) = (rounded_channel(proof[name], ROUNDING) for name in ("less_safe", "safer"))
-    require(len(a) == len(b), "the channels have different numbers of inputs")
-    post, _ = rounded_channel(proof["post"], ROUNDING, len(a[0]), len(b[0]))
-    prior = rounded_channel(proof["prior"], ROUNDING, 1, len(a))[0][0]
-    gain = matrix(proof["gain"], None, len(a))
-    require(all(0 <= g <= 1 for row in gain for g in row), "a gain is outside [0, 1]")
-    lower, upper, any_prior = exact(proof["lower"]), exact(proof["upper"]), flag(proof["any_prior"])
-    worth = [[g * p for g, p in zip(row, prior, strict=True)] for row in gain]
+    a, b, _ = two_channels(proof, ROUNDING)
+    post, _ = rounded_channel(proof["post"], len(a[0]), len(b[0]))
+    ((prior,), _), gain = rounded_channel(proof["prior"], 1, len(a)), gains_of(proof, len(a))
+    worth = weighted(gain, prior)
     more = column_maxima(product(worth, b)) - column_maxima(product(worth, a))
-    require(lower <= more, "the adversary expects less")
-    away = [total(max(v, ZERO) for v in row) for row in difference(b, product(a, post))]
-    require((max(away) if any_prior else dot(prior, away)) <= upper, "B is farther from A·R")
-    return (
-        f"{'whatever the prior' if any_prior else 'with this prior'}, no adversary with gains in [0, 1] "
-        f"expects more than {shown(upper)} more from B than from A, and one {shown(lower, False)} at least"
-    )
+    apart = [total(max(v, ZERO) for v in row) for row in difference(b, product(a, post))]
+    return f"{expects(proof, more, apart, prior)} from B than from A"
 
 
 def max_refinement(proof: Content) -> str:
@@ -2235,69 +2247,55 @@ def max_refinement(proof: Content) -> str:
     tolerance, rounding = tolerance_of(proof)
     a, b, _ = two_channels(proof, rounding)
     mixing = matrix(proof["mixing"], len(a[0]), len(b[0]))
-    require(all(value >= 0 for row in mixing for value in row), "the mixing weights have a negative entry")
-    for mixed, column in zip(zip(*product(a, mixing), strict=True), zip(*b, strict=True), strict=True):
+    not_negative(itertools.chain(*mixing), "the list of mixing weights")
+    for mixed, column in zip(columns_of(product(a, mixing)), columns_of(b), strict=True):
         weight, other = total(column), total(mixed)
         if weight:
             require(other > 0, "a posterior of B is no mixture of posteriors of A")
             apart = total(abs(m / other - c / weight) for m, c in zip(mixed, column, strict=True)) / 2
             require(apart <= tolerance, "a posterior of B is not the stated mixture of posteriors of A")
-    return (
-        "every posterior of B is a mixture of posteriors of A, "
-        f"{'exactly' if tolerance == 0 else 'up to rounding'}"
-    )
+    exactly = "exactly" if tolerance == 0 else "up to rounding"
+    return f"every posterior of B is a mixture of posteriors of A, {exactly}"
 
 
 def objecting_adversary(proof: Content) -> str:
     """Somebody expects more from B."""
-    rounding = ZERO if flag(proof["exact"]) else ROUNDING
-    a, b, missed = two_channels(proof, rounding)
-    prior = vector(proof["prior"], len(a))
-    distribution(prior, "the prior")
-    gain = matrix(proof["gain"], None, len(a))
-    case = proof["case"]
+    a, b, missed = two_channels(proof, ZERO if flag(proof["exact"]) else ROUNDING)
+    prior, gain, case = prior_of(proof["prior"], len(a)), matrix(proof["gain"], None, len(a)), proof["case"]
     require(case in ("average", "max"), "the case is unknown")
-    values = [_expected(table_, gain, prior, case == "max") for table_ in (a, b)]
-    stated = values[0] == exact(proof["before"]) and values[1] == exact(proof["after"])
+    before, after = (_expected(table_, gain, prior, case == "max") for table_ in (a, b))
+    stated = before == exact(proof["before"]) and after == exact(proof["after"])
     require(stated, "the adversary does not expect what the proof states")
-    hidden = 4 * max(abs(value) for row in gain for value in row) * missed
-    gap = values[1] - values[0] - hidden
+    gap = after - before - 4 * max(abs(value) for row in gain for value in row) * missed
     require(gap > 0, "the adversary does not prefer B")
-    return (
-        f"an adversary with {len(gain)} actions expects {float(gap):.6g} more from B than from A ({case} "
-        "case)"
-    )
+    who = f"an adversary with {len(gain)} actions"
+    return f"{who} expects {float(gap):.6g} more from B than from A ({case} case)"
 
 
-def _expected(mechanism: Matrix, gain: Matrix, prior: list[Fraction], largest: bool) -> Fraction:
+def _expected(mechanism: Matrix, gain: Matrix, prior: Vector, largest: bool) -> Fraction:
     """Σ_y max_w Σ_x g·π·C; or at the best output that occurs, given that output."""
-    worth = [[g * p for g, p in zip(row, prior, strict=True)] for row in gain]
-    scores = [max(column) for column in zip(*product(worth, mechanism), strict=True)]
+    scores = [max(column) for column in columns_of(product(weighted(gain, prior), mechanism))]
     if not largest:
         return total(scores)
-    weights = [dot(prior, list(column)) for column in zip(*mechanism, strict=True)]
-    best: Fraction = max(s / w for s, w in zip(scores, weights, strict=True) if w)
-    return best
+    weights = [dot(prior, column) for column in columns_of(mechanism)]
+    return max(s / w for s, w in zip(scores, weights, strict=True) if w)
 
 
 def class_of_adversaries(proof: Content) -> str:
     """Nobody whose gains are combinations of generators prefers B."""
     tolerance, rounding = tolerance_of(proof)
     a, b, missed = two_channels(proof, rounding)
-    post, more = rounded_channel(proof["post"], rounding, len(a[0]), len(b[0]))
-    prior = vector(proof["prior"], len(a))
-    distribution(prior, "the prior")
+    post, more = rounded_channel(proof["post"], len(a[0]), len(b[0]), rounding)
+    prior = prior_of(proof["prior"], len(a))
     generators = [row for row in matrix(proof["generators"], None, len(a)) if any(row)]
     require(bool(generators), "every generator is 0: a class of no adversaries")
-    scaled = [[g * p / max(map(abs, row)) for g, p in zip(row, prior, strict=True)] for row in generators]
-    excess = product(scaled, difference(b, product(a, post)))
-    worst = total(max(ZERO, *column) for column in zip(*excess, strict=True))
+    scaled = [[g / max(map(abs, row)) for g in row] for row in generators]
+    excess = product(weighted(scaled, prior), difference(b, product(a, post)))
+    worst = total(max(ZERO, *column) for column in columns_of(excess))
     require(worst <= tolerance, "an adversary of the class may expect more from B")
     miss = worst + missed + more
-    return (
-        f"no adversary of a class with {len(generators)} generators expects "
-        f"{'more' if miss == 0 else f'over {float(miss):.1e} more'} from B than from A"
-    )
+    over = "more" if miss == 0 else f"over {float(miss):.1e} more"
+    return f"no adversary of a class with {len(generators)} generators expects {over} from B than from A"
 
 
 def partitions(proof: Content) -> str:
@@ -2316,15 +2314,9 @@ def partitions(proof: Content) -> str:
 
 def block_sizes(proof: Content) -> str:
     """Sizes of blocks forbid that B coarsens A."""
-    sizes = []
-    for name in ("less_safe", "safer"):
-        pairs = couples(proof[name])
-        found = {whole(size, 1): whole(count, 1) for size, count in pairs}
-        require(bool(found) and len(found) == len(pairs), "there are no blocks, or a size is listed twice")
-        sizes.append(found)
-    a, b = sizes
-    held = [sum(size * count for size, count in found.items()) for found in sizes]
-    require(held[0] == held[1], "the blocks do not hold the same number of inputs")
+    a, b = (tallies(proof[name], 1) for name in ("less_safe", "safer"))
+    held = {sum(size * count for size, count in found.items()) for found in (a, b)}
+    require(len(held) == 1, "the blocks do not hold the same number of inputs")
     if sum(a.values()) < sum(b.values()):
         return "B has more outputs than A, so it is no coarsening of A"
     if max(a) > max(b):
@@ -2412,17 +2404,15 @@ def steepest(mechanism: Matrix, metric: list[list[Fraction | None]]) -> Slope | 
     return best
 
 
-def privacy_order_for_metric(proof: Content) -> str:
+def privacy_order_for_one_metric(proof: Content) -> str:
     """Whose smallest ε is smaller, under a metric."""
     a, b, rounding = compared(proof)
-    metric = [
-        [None if entry == "inf" else exact(entry) for entry in items(row, len(a))]
-        for row in items(proof["metric"], len(a))
-    ]
+    rows = [items(row, len(a)) for row in items(proof["metric"], len(a))]
+    metric = [[None if entry == "inf" else exact(entry) for entry in row] for row in rows]
     for i, row in enumerate(metric):
         require(row[i] == 0, "the metric's diagonal is not 0")
         require(all(row[j] == metric[j][i] for j in range(i)), "the metric is not symmetric")
-        require(all(entry is None or entry >= 0 for entry in row), "the metric has a negative distance")
+        not_negative((entry for entry in row if entry is not None), "the metric")
     mine, theirs = steepest(a, metric), steepest(b, metric)
     larger = mine is not None and (theirs is None or steeper(theirs, (mine[0], mine[1] / (1 + rounding))))
     require(larger is not flag(proof["holds"]), "the order of the smallest ε is the other way")
@@ -2432,7 +2422,7 @@ def privacy_order_for_metric(proof: Content) -> str:
 GEOMETRIC, RESPONSE, EXPONENTIAL = "truncated geometric", "randomised response", "exponential"
 
 
-def families(proof: Content) -> str:
+def refinement_of_families(proof: Content) -> str:
     """One inequality between two members of known families (Fernandes, Thms 4.16 and 4.21)."""
     first, second, n = proof["first"], proof["second"], whole(proof["size"], 2)
     a, b = exact(proof["first_parameter"]), exact(proof["second_parameter"])
@@ -2477,23 +2467,32 @@ def _refined(first: str, second: str, a: Fraction, b: Fraction, n: int) -> bool:
 
 def order_of_noise(proof: Content) -> str:
     """Noise of a smaller ε is noise of a larger one and more, and never the other way."""
-    levels = []
-    for name in ("first", "second"):
-        data = table(proof[name])
-        require(len(data) == 1 and set(data) <= {"eps", "alpha"}, "a level is eps or alpha")
-        [(what, value)] = data.items()
-        number = exact(value)
-        require(number > 0 and (what == "eps" or number < 1), "this is no level of noise")
-        levels.append((what, number))
-    (one, first), (other, second) = levels
-    holds = flag(proof["holds"])
+    (one, first), (other, second) = levels = [noise_level(proof[name]) for name in ("first", "second")]
+    require(
+        all(value > 0 and not (what == "alpha" and value == 1) for what, value in levels), "this is no noise"
+    )
+    holds, weight = flag(proof["holds"]), maybe(proof["weight"])
     require(holds is _at_least(levels), "the order of the two levels is the other way")
     ratios = holds and one == other == "alpha"
-    weight = None if proof["weight"] is None else exact(proof["weight"])
     expected = first / second * ((1 - second) / (1 - first)) ** 2 if ratios else None
     require(weight == expected, "the share of noise that is 0 is another")
     words = "is noise of the first and independent noise" if holds else "cannot be made from the first"
     return f"noise of {other} = {second} for a step {words}, {one} = {first}, in every cell"
+
+
+def noise_level(value: Any) -> tuple[str, Fraction]:
+    """eps ≥ 0, or alpha above 0 and at most 1."""
+    data = table(value)
+    require(len(data) == 1 and set(data) <= {"eps", "alpha"}, "a level is eps or alpha")
+    [(what, text)] = data.items()
+    found = exact(text)
+    require(found >= 0 if what == "eps" else 0 < found <= 1, "a level is eps ≥ 0, or alpha in (0, 1]")
+    return what, found
+
+
+def spent_at(what: str, value: Fraction, bits: int) -> Ends:
+    """ε of a level."""
+    return (value, value) if what == "eps" else log_ends(1 / value, bits)
 
 
 def _at_least(levels: list[tuple[str, Fraction]]) -> bool:
@@ -2502,12 +2501,9 @@ def _at_least(levels: list[tuple[str, Fraction]]) -> bool:
     if one == other:
         return first >= second if one == "eps" else first <= second
     for bits in (256, 1024, 4096, 16384):
-        ends = []
-        for what, value in levels:
-            low, high = (value, value) if what == "eps" else log_ends(1 / value, bits)
-            ends.append((low, high))
-        if ends[0][0] >= ends[1][1] or ends[0][1] < ends[1][0]:
-            return ends[0][0] >= ends[1][1]
+        (least, most), (less, more) = spent_at(one, first, bits), spent_at(other, second, bits)
+        if least >= more or most < less:
+            return least >= more
     refuse("the two levels are too near to each other to be told apart")
 
 
@@ -2522,78 +2518,66 @@ def moves_of(proof: Content) -> list[tuple[int, Fraction]]:
     return found
 
 
+def require_tight(spare: Vector) -> None:
+    """Every move keeps the level, and one needs all of it."""
+    require(min(spare) >= 0, "a move needs more noise")
+    require(min(spare) == 0, "no move needs this level: it is not that of this noise")
+
+
 def noise(proof: Content) -> str:
     """λ^steps ≥ e^(-ε·distance) for every move, and no smaller ε (Fernandes, Lem 3.6)."""
-    eps = level(exact(proof["eps"]))
-    step, alpha = (None if proof[name] is None else exact(proof[name]) for name in ("step_eps", "step_alpha"))
+    eps, step, alpha = level(proof), maybe(proof["step_eps"]), maybe(proof["step_alpha"])
     require((step is None) != (alpha is None), "the noise has no level, or two")
     moves = moves_of(proof)
-    if step is not None:
-        level(step)
-        require(all(step * steps <= eps * length for steps, length in moves), "a move needs more noise")
-        tight = any(step * steps == eps * length for steps, length in moves)
-    elif alpha is not None:
+    if alpha is None:
+        each = level(proof, "step_eps")
+        require_tight([eps * length - each * steps for steps, length in moves])
+    else:
         require(0 < alpha <= 1, "the ratio of the noise is not in (0, 1]")
         tight = eps == 0 and alpha == 1
         for steps, length in moves:
             low, high = log_ends(alpha, 512 + steps.bit_length())
             require(eps * length + steps * low >= 0, "a move needs more noise")
             tight = tight or (eps > 0 and (eps - SLACK) * length + steps * high <= 0)
-    require(tight, "no move needs this ε: it is not the level of this noise")
+        require(tight, "no move needs this level: it is not that of this noise")
     return f"for every move of one record the noise keeps ε = {eps}, and no smaller one"
 
 
 def staircase_noise(proof: Content) -> str:
     """A move of c steps crosses ⌈c/width⌉ edges at most."""
-    eps, stair = level(exact(proof["eps"])), exact(proof["stair_eps"])
-    width = whole(proof["width"], 1)
+    eps, stair, width = level(proof), exact(proof["stair_eps"]), whole(proof["width"], 1)
     whole(proof["top"], 1, width)
-    cells = whole(proof["cells"], 1)
     require(stair > 0, "ε of a stair is above 0")
-    require(cells == 1 or width == 1, "a move over several cells crosses an edge in each")
-    spare = [eps * length - -(-steps // width) * stair for steps, length in moves_of(proof)]
-    require(min(spare) >= 0, "a move needs more noise")
-    require(min(spare) == 0, "no move needs this ε: it is not the level of this noise")
+    require(whole(proof["cells"], 1) == 1 or width == 1, "a move over several cells crosses an edge in each")
+    require_tight([eps * length - -(-steps // width) * stair for steps, length in moves_of(proof)])
     return f"for every move of one record the stairs keep ε = {eps}, and no smaller one"
 
 
 def gaussian_noise(proof: Content) -> str:
     """Σ c² ≤ 2·variance·ρ·distance² for every move (Canonne, Kamath and Steinke, Prop 5)."""
-    rho, variance = exact(proof["rho"]), exact(proof["variance"])
-    require(rho >= 0 and variance > 0, "rho must be ≥ 0 and the variance above 0")
+    rho, variance = level(proof, "rho"), exact(proof["variance"])
+    require(variance > 0, "the variance must be above 0")
     found = [([whole(c, 1) for c in items(steps)], exact(d)) for steps, d in couples(proof["moves"])]
-    real = bool(found) and all(steps and d > 0 for steps, d in found)
-    require(real, "a move has no length, or changes nothing")
-    spare = [2 * variance * rho * d * d - sum(c * c for c in steps) for steps, d in found]
-    require(min(spare) >= 0, "a move needs more noise")
-    require(min(spare) == 0, "no move needs this ρ: it is not the level of this noise")
-    return (
-        f"for every move of one record the Gaussian noise keeps ρ = {shown(rho)} times its distance squared"
-    )
+    require(bool(found) and all(steps and d > 0 for steps, d in found), "a move has no length, or no steps")
+    require_tight([2 * variance * rho * d * d - sum(c * c for c in steps) for steps, d in found])
+    return f"for every move of one record Gaussian noise keeps ρ = {shown(rho)} times its distance squared"
 
 
-def noise_of_tables(proof: Content) -> str:
+def noise_of_several_tables(proof: Content) -> str:
     """Costs of two neighbours add up over independent tables, and none exceeds ε·distance."""
-    eps = exact(proof["eps"])
-    tables = [
-        (
-            level(exact(part["eps"])),
-            whole(part["width"], 1),
-            [whole(cell) for cell in items(part["cells"])],
-            [whole(steps, -(2**62), 2**62) for steps in items(part["amounts"])],
-        )
-        for part in map(table, items(proof["tables"]))
-    ]
-    size = len(tables[0][2]) if tables else 0
+    eps, tables = exact(proof["eps"]), []
+    for part in map(table, items(proof["tables"])):
+        cells = [whole(cell) for cell in items(part["cells"])]
+        amounts = [whole(steps, -(2**62), 2**62) for steps in items(part["amounts"], len(cells))]
+        tables.append((level(part), whole(part["width"], 1), cells, amounts))
+    sizes = {len(cells) for _, _, cells, _ in tables}
+    require(len(sizes) == 1, "the tables list different numbers of profiles")
+    size = sizes.pop()
     require(eps > 0 and 1 <= size <= 2000, "eps must be above 0, with 1 to 2000 profiles")
-    fits = all(len(cells) == len(amounts) == size for _, _, cells, amounts in tables)
-    require(fits, "the tables list different numbers of profiles")
     listed = None if proof["edges"] is None else [items(edge, 3) for edge in items(proof["edges"])]
-    near = [(whole(a), whole(b), exact(d)) for a, b, d in listed or ()]
-    exist = all(a < size and b < size and d > 0 for a, b, d in near)
-    require(exist, "two neighbours are no profiles, or at no distance")
-    first, second = (whole(end) for end in items(proof["pair"], 2))
-    require(max(first, second) < size, "the pair is no pair of profiles")
+    near = [(whole(a, 0, size - 1), whole(b, 0, size - 1), exact(d)) for a, b, d in listed or ()]
+    require(all(d > 0 for _, _, d in near), "two neighbours are at no distance")
+    first, second = (whole(end, 0, size - 1) for end in items(proof["pair"], 2))
 
     def cost(a: int, b: int) -> Fraction:
         found = ZERO
@@ -2615,33 +2599,28 @@ def released_mechanism(proof: Content) -> str:
     space, law = Neighbours(proof["space"]), proof["law"]
     require(space.form != "free" and space.eps is not None, "the neighbours must say which ε is kept")
     needs = {"rows": {"rows"}, "response": {"level"}, "noise": {"level", "places"}, "plane": {"level"}}
-    eps = space.eps or ZERO
     given = {name for name in ("rows", "level", "places") if proof[name] is not None}
     require(isinstance(law, str) and given == needs.get(law), "the law does not have what goes with it")
-    items(proof.get("labels", []))
     require(law != "plane" or space.form == "uniform", "of a map the one length is the width of a cell")
+    words = f"what is drawn keeps ε = {space.eps} for every two neighbours, times their distance"
     if law == "rows":
         space.require_allowed(channel(proof["rows"], space.size))
-        return f"what is drawn keeps ε = {eps} for every two neighbours, times their distance"
-    ((name, text),) = table(proof["level"]).items()
-    value = exact(text)
-    fits = (name == "eps" and value >= 0) or (name == "alpha" and 0 < value <= 1)
-    require(fits, "the level is eps ≥ 0, or alpha above 0 and at most 1")
+        return words
+    spent = spent_at(*noise_level(proof["level"]), 512)[1]
     places = vector(proof["places"], space.size) if law == "noise" else None
     if space.form == "uniform":
         gaps = {(max(places) - min(places) if places else ONE, space.lengths[0])} if space.size > 1 else set()
     else:
         edges = zip(space.pairs, space.lengths, strict=True)
         gaps = {(abs(places[a] - places[b]) if places else ONE, length) for (a, b), length in edges}
-    for apart, length in gaps:
-        spent = value if name == "eps" else -log_ends(value, 512)[0]
-        require(spent * apart <= eps * length, "two neighbours are told apart by more than ε")
-    return f"what is drawn keeps ε = {eps} for every two neighbours, times their distance"
+    fits = all(spent * apart <= (space.eps or ZERO) * length for apart, length in gaps)
+    require(fits, "two neighbours are told apart by more than ε")
+    return words
 
 
 def leak_in_runs(proof: Content) -> str:
     """Tails of two binomials (Clopper and Pearson) and the definition of (ε, δ)."""
-    eps, distance = level(exact(proof["eps"])), exact(proof["distance"])
+    eps, distance = level(proof), exact(proof["distance"])
     delta, sure = probability(proof["delta"]), exact(proof["confidence"])
     low, high = exact(proof["low"]), exact(proof["high"])
     k, n, h, m = (whole(v, 0, 10**6) for name in ("likelier", "other") for v in items(proof[name], 2))
@@ -2652,10 +2631,9 @@ def leak_in_runs(proof: Content) -> str:
     require(tail_above(n, k, low) <= risk, "the event is not as often as low says")
     require(tail_above(m, m - h, 1 - high) <= risk, "the event is not as seldom as high says")
     require(low - delta >= exp_ends(eps * distance)[1] * high, "the two bounds do not differ by so much")
-    return (
-        f"with {100 * float(sure):g}% confidence the mechanism keeps no ε below {shown(eps, False)} at δ = "
-        f"{shown(delta)}: an event that was fixed before happened in {k} of {n} runs and in {h} of {m}"
-    )
+    seen = f"an event that was fixed before happened in {k} of {n} runs and in {h} of {m}"
+    words = f"the mechanism keeps no ε below {shown(eps, False)} at δ = {shown(delta)}"
+    return f"with {100 * float(sure):g}% confidence {words}: {seen}"
 
 
 def tail_above(trials: int, hits: int, share: Fraction) -> Fraction:
@@ -2680,22 +2658,14 @@ def tail_above(trials: int, hits: int, share: Fraction) -> Fraction:
 
 def additive_capacity(proof: Content) -> str:
     """Who attains it, and what nobody exceeds."""
-    mechanism, first = rounded_channel(proof["channel"], ROUNDING)
-    prior, second = rounded_channel(proof["prior"], ROUNDING, 1, len(mechanism))
-    reference, third = rounded_channel(proof["reference"], ROUNDING, 1, len(mechanism[0]))
-    gain = matrix(proof["gain"], None, len(mechanism))
-    require(all(0 <= g <= 1 for row in gain for g in row), "a gain is outside [0, 1]")
-    lower, upper, any_prior = exact(proof["lower"]), exact(proof["upper"]), flag(proof["any_prior"])
-    worth = [[g * p for g, p in zip(row, prior[0], strict=True)] for row in gain]
-    attained = column_maxima(product(worth, mechanism)) - max(total(row) for row in worth)
-    require(lower <= attained, "the gain function gains less")
-    apart = [total(abs(c - r) for c, r in zip(row, reference[0], strict=True)) / 2 for row in mechanism]
-    require((max(apart) if any_prior else dot(prior[0], apart)) <= upper, "the reference allows more")
-    about = "" if first + second + third == 0 else f" (to {float(2 * (first + second + third)):.1e})"
-    return (
-        f"{'whatever the prior' if any_prior else 'with this prior'}, no adversary with gains in [0, 1] "
-        f"gains more than {shown(upper)} on average, and one gains at least {shown(lower, False)}{about}"
-    )
+    mechanism, first = rounded_channel(proof["channel"])
+    (prior,), second = rounded_channel(proof["prior"], 1, len(mechanism))
+    (reference,), third = rounded_channel(proof["reference"], 1, len(mechanism[0]))
+    worth = weighted(gains_of(proof, len(mechanism)), prior)
+    more = column_maxima(product(worth, mechanism)) - max(total(row) for row in worth)
+    apart = [total(abs(c - r) for c, r in zip(row, reference, strict=True)) / 2 for row in mechanism]
+    missed = first + second + third
+    return f"{expects(proof, more, apart, prior)}{f' (to {float(2 * missed):.1e})' if missed else ''}"
 
 
 # ── Inference ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -2708,39 +2678,34 @@ def joint_of(value: Any, columns: int) -> Matrix:
     return found
 
 
-def dalenius(proof: Content) -> str:
+def dalenius_witness(proof: Content) -> str:
     """A secret that is guessed better from B (Fernandes, eq. 5.3)."""
     a, b, _ = two_channels(proof, ZERO)
     joint = joint_of(proof["joint"], len(a))
-    before, after = column_maxima(product(joint, a)), column_maxima(product(joint, b))
+    before, after = (column_maxima(product(joint, found)) for found in (a, b))
     require(after > before, "the secret is not guessed better from B")
-    return (
-        f"a secret with {len(joint)} values is guessed with probability {float(after):.6g} from B and "
-        f"{float(before):.6g} from A, so that A is not refined by B"
-    )
+    words = f"with probability {float(after):.6g} from B and {float(before):.6g} from A"
+    return f"a secret with {len(joint)} values is guessed {words}, so that A is not refined by B"
 
 
 def no_free_lunch(proof: Content) -> str:
     """Compromise by (1 - V)/2 at least (Fernandes, Thm 5.1)."""
     mechanism = channel(proof["channel"])
-    prior = vector(proof["prior"], len(mechanism))
-    distribution(prior, "the prior")
-    guess = column_maxima([[p * c for c in row] for p, row in zip(prior, mechanism, strict=True)])
+    prior = prior_of(proof["prior"], len(mechanism))
+    guess = total(map(max, weighted(columns_of(mechanism), prior)))
     compromise, least = max(1 - guess, guess - max(prior)), (1 - max(prior)) / 2
     require(compromise >= least, "the mechanism compromises less than is possible")
     return f"this mechanism compromises by {float(compromise):.6g}, and none by less than {float(least):.6g}"
 
 
-def inference_counterexample(proof: Content) -> str:
+def inference_counter_example(proof: Content) -> str:
     """Two uses that are told apart (Fernandes, Thm 5.2)."""
     mechanism = channel(proof["channel"])
     i, j = (whole(v, 0, len(mechanism) - 1) for v in items(proof["pair"], 2))
     guess = total(map(max, mechanism[i], mechanism[j])) / 2
     require(i != j and guess > Fraction(1, 2), "the channel does not tell the two uses apart")
-    return (
-        f"a secret that goes with uses {i} and {j} is guessed with probability {float(guess):.6g} after the "
-        "release and 1/2 before"
-    )
+    about = f"a secret that goes with uses {i} and {j} is guessed with probability"
+    return f"{about} {float(guess):.6g} after the release and 1/2 before"
 
 
 class Neighbours:
@@ -2751,19 +2716,15 @@ class Neighbours:
         self.form, self.size = data["form"], whole(data["size"], 1)
         self.pairs = [(whole(a), whole(b)) for a, b in couples(data["pairs"])]
         self.lengths = vector(data["lengths"])
-        self.eps, self.alpha = (
-            None if data[name] is None else exact(data[name]) for name in ("eps", "alpha")
-        )
+        self.eps, self.alpha = maybe(data["eps"]), maybe(data["alpha"])
         require(self.form in ("free", "uniform", "forest", "graph"), "the form is unknown")
         if self.form == "free":
             return
-        require((self.eps is None) != (self.alpha is None), "give exactly one of eps and alpha")
-        require(self.eps is None or self.eps >= 0, "eps must be ≥ 0")
+        require_one_level(self.eps, self.alpha)
         count = 1 if self.form == "uniform" else len(self.pairs)
         fits = len(self.lengths) == count and all(length >= 0 for length in self.lengths)
         require(fits, "every edge needs a length ≥ 0")
         if self.alpha is not None:
-            ratio(self.alpha)
             require(all(length.denominator == 1 for length in self.lengths), "lengths must be whole")
             bits = max(self.alpha.numerator.bit_length(), self.alpha.denominator.bit_length())
             require(all(length * bits <= 10**6 for length in self.lengths), "a power of alpha is too long")
@@ -2771,7 +2732,7 @@ class Neighbours:
         require(exist, "an edge names an input that does not exist")
         self.known: dict[Fraction, Ends] = {}
         if self.form == "forest":
-            self.tree = Space(self.size, self.pairs, [1.0] * len(self.pairs))
+            self.tree = Space(self.size, self.pairs)
             require(self.tree.is_forest, "the edges have a circle")
 
     def shrink(self, length: Fraction) -> Ends:
@@ -2785,67 +2746,38 @@ class Neighbours:
 
     def require_allowed(self, mechanism: Matrix) -> None:
         """Every column keeps the ratios."""
-        if self.form == "free":
-            return
         if self.form == "uniform":
-            q = self.shrink(self.lengths[0])[1]
-            fits = all(min(column) >= q * max(column) for column in zip(*mechanism, strict=True))
-            require(fits, "the mechanism is not private")
-            return
-        for (a, b), length in zip(self.pairs, self.lengths, strict=True):
-            q = self.shrink(length)[1]
-            pairs = zip(mechanism[a], mechanism[b], strict=True)
-            private = all(x >= q * y and y >= q * x for x, y in pairs)
-            require(private, f"the mechanism is not private between inputs {a} and {b}")
+            require_even(mechanism, self.shrink(self.lengths[0])[1], "the mechanism")
+        elif self.form != "free":
+            arcs = ((x, z, e) for e, (a, b) in enumerate(self.pairs) for x, z in ((a, b), (b, a)))
+            require_private(mechanism, arcs, lambda e: self.shrink(self.lengths[e])[1], "the mechanism")
 
     def require_never_positive(self, functionals: Matrix, listed: Any) -> None:
         """No functional is positive on an allowed column."""
-        why = "a private column is worth more than the prices allow"
-        raised = [list(row) for row in functionals]
+        cost = [[-value for value in row] for row in functionals]
         for entry in items(listed):
             e, turned, output, value = items(entry, 4)
-            e, turned, output = whole(e), whole(turned), whole(output)
-            y = exact(value)
-            if self.form != "graph":
-                continue
-            fits = y >= 0 and e < len(self.pairs) and output < len(raised)
-            require(fits, "a multiplier is negative, or names nothing")
-            a, b = self.pairs[e][::-1] if turned else self.pairs[e]
-            raised[output][a] += y
-            raised[output][b] -= y * self.shrink(self.lengths[e])[0]
-        if self.form in ("free", "graph"):
-            require(all(value <= 0 for row in raised for value in row), why)
-        elif self.form == "uniform":
-            q = self.shrink(self.lengths[0])[0]
-            for row in raised:
-                above = total(max(value, ZERO) for value in row)
-                fits = above == 0 if q == 0 else total(row) + (1 / q - 1) * above <= 0
-                require(fits, why)
-        else:
-            for row in raised:
-                require(self._on_forest(row), why)
+            e, turned, output, y = whole(e), whole(turned), whole(output), exact(value)
+            if self.form == "graph":
+                fits = y >= 0 and e < len(self.pairs) and output < len(cost)
+                require(fits, "a multiplier is negative, or names nothing")
+                a, b = self.pairs[e][::-1] if turned else self.pairs[e]
+                cost[output][a] -= y
+                cost[output][b] += y * self.shrink(self.lengths[e])[0]
+        require(all(map(self._costs_nothing, cost)), "a private column is worth more than the prices allow")
 
-    def _on_forest(self, row: list[Fraction]) -> bool:
-        """From the leaves to the roots; what is not exact is rounded up to 2^-grid."""
-        digits = 400 + max((int(1 / abs(value)).bit_length() for value in row if value), default=0)
-        held = list(row)
-        Work.spend(6 * self.size)
-        for v, parent, e in reversed(self.tree.roots_first()):
-            if parent < 0:
-                if held[v] > 0:
-                    return False
-                continue
-            q = self.shrink(self.lengths[e])[0]
-            if held[v] > 0 and q == 0:
-                return False
-            carried = held[v] / q if held[v] > 0 else held[v] * q
-            if self.alpha is None:
-                carried = Fraction(math.ceil(carried * (1 << digits)), 1 << digits)
-            held[parent] += carried
-        return True
+    def _costs_nothing(self, cost: Vector) -> bool:
+        """Whether no allowed column costs less than 0."""
+        if self.form == "uniform":
+            return costs_nothing_even(cost, self.shrink(self.lengths[0])[0])
+        if self.form != "forest":
+            return min(cost) >= 0
+        digits = 400 + max((int(1 / abs(value)).bit_length() for value in cost if value), default=0)
+        rounded = digits if self.alpha is None else None
+        return costs_nothing_on_forest(self.tree, cost, lambda e: self.shrink(self.lengths[e])[0], rounded)
 
 
-def accuracy_counterexample(proof: Content) -> str:
+def accuracy_counter_example(proof: Content) -> str:
     """Another mechanism, as private, tells a use better (Fernandes, Thm 5.3)."""
     space = Neighbours(proof["space"])
     mechanism, other = channel(proof["channel"], space.size), channel(proof["other"], space.size)
@@ -2855,122 +2787,98 @@ def accuracy_counterexample(proof: Content) -> str:
     space.require_allowed(other)
     own, told = column_maxima(product(joint, mechanism)), column_maxima(product(joint, other))
     require(told > own, "the other mechanism does not tell the use better")
-    return (
-        f"the mechanism tells a use with {len(joint)} values right with probability {float(own):.6g}, and "
-        f"another, as private, with {float(told):.6g}"
-    )
+    about = f"the mechanism tells a use with {len(joint)} values right with probability {float(own):.6g}"
+    return f"{about}, and another, as private, with {float(told):.6g}"
 
 
 def inference_frontier(proof: Content) -> str:
     """A private mechanism, and what none that gives away as little exceeds."""
     space = Neighbours(proof["space"])
     n = space.size
-    gain = matrix(proof["gain"], None, n)
-    m = len(gain)
-    prior, prices = vector(proof["prior"], n), vector(proof["prices"], n)
-    distribution(prior, "the prior")
+    gain, prior = matrix(proof["gain"], None, n), prior_of(proof["prior"], n)
     robust, tails = flag(proof["robust"]), probability(proof["tails"])
     joints = [joint_of(value, n) for value in items(proof["joints"])]
-    blocks = len(joints)
-    require(blocks > 0, "there must be a secret")
-    wants = [
-        None if want is None else matrix(want, None, len(joints[k]))
-        for k, want in enumerate(items(proof["wants"], blocks))
-    ]
-    limits, given = vector(proof["limits"], blocks), vector(proof["given"], blocks)
-    for joint in joints:
-        sums = [total(column) for column in zip(*joint, strict=True)]
+    require(bool(joints), "there must be a secret")
+    wants = items(proof["wants"], len(joints))
+    limits, given = (vector(proof[name], len(joints)) for name in ("limits", "given"))
+    leaks = []
+    for joint, want in zip(joints, wants, strict=True):
+        sums = [total(column) for column in columns_of(joint)]
         require(robust or sums == prior, "a secret's joint does not have the prior's probabilities")
+        leaks.append(joint if want is None else product(matrix(want, None, len(joint)), joint))
     small = all(want is None for want in wants) and all(g <= 1 for row in gain for g in row)
     require(tails == 0 or small, "what inputs stand for may be worth or give away more than 1")
-    leaks = [
-        joint if want is None else product(want, joint) for joint, want in zip(joints, wants, strict=True)
-    ]
-    mechanism = channel(proof["mechanism"], n, m)
+    mechanism = channel(proof["mechanism"], n, len(gain))
     space.require_allowed(mechanism)
-    worth = [[p * g for p, g in zip(prior, row, strict=True)] for row in gain]
+    worth = weighted(gain, prior)
     lower, upper = exact(proof["lower"]), exact(proof["upper"])
-    reached = total(
-        dot(row, list(column)) for row, column in zip(worth, zip(*mechanism, strict=True), strict=True)
-    )
+    reached = total(dot(row, column) for row, column in zip(worth, columns_of(mechanism), strict=True))
     require(lower <= reached, "the mechanism is worth less than is claimed")
-    rest = [[q - price for q, price in zip(row, prices, strict=True)] for row in worth]
-    bound = total(prices) + tails
-    for leak, away, limit, value in zip(leaks, given, limits, items(proof["weights"], blocks), strict=True):
+    prices = vector(proof["prices"], n)
+    rest, bound = difference(worth, [prices] * len(worth)), total(prices) + tails
+    for leak, away, limit, value in zip(
+        leaks, given, limits, items(proof["weights"], len(joints)), strict=True
+    ):
         require(column_maxima(product(leak, mechanism)) <= away, "the mechanism gives away more")
-        weights = matrix(value, m, len(leak))
+        weights = matrix(value, len(gain), len(leak))
+        not_negative(itertools.chain(*weights), "the list of weights")
         shares = {total(row) for row in weights}
-        fits = len(shares) == 1 and all(weight >= 0 for row in weights for weight in row)
-        require(fits, "weights must be ≥ 0 with one sum for every guess")
+        require(len(shares) == 1, "weights must have one sum for every guess")
         rest = difference(rest, product(weights, leak))
         bound += shares.pop() * (limit + tails)
     space.require_never_positive(rest, proof["multipliers"])
     require(bound <= upper, "the certificate proves less than is claimed")
     within = all(away <= limit for away, limit in zip(given, limits, strict=True))
     require(not within or lower <= upper, "the lower bound exceeds the upper bound")
-    return (
-        f"no allowed mechanism on {n} inputs that gives away at most {', '.join(shown(v) for v in limits)} "
-        f"is worth more than {shown(upper)}; the one here gives away at most "
-        f"{', '.join(shown(v) for v in given)} and is worth at least {shown(lower, False)}"
-    )
+    most, here = (", ".join(map(shown, values)) for values in (limits, given))
+    best = f"no mechanism on {n} inputs that gives away at most {most} is worth more than {shown(upper)}"
+    return f"{best}; the one here gives away at most {here} and is worth at least {shown(lower, False)}"
 
 
 # ── Estimates ───────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def short(value: Fraction, bits: int = 256) -> Fraction:
-    """A number with few digits at or above."""
-    return Fraction(math.ceil(value * (1 << bits)), 1 << bits)
-
-
 def likelihood(proof: Content) -> str:
     """max c ≤ 1 + bound, where c is the slope of the log-likelihood towards each value: it is concave."""
-    p = vector(proof["distribution"])
-    distribution(p, "the estimate")
-    counts = vector(proof["counts"])
+    p, counts = prior_of(proof["distribution"], None, "the estimate"), vector(proof["counts"])
     rows = matrix(proof["rows"], len(p), len(counts))
     outputs = [whole(v, 1) for v in items(proof["outputs"])]
     reports, bound = exact(proof["reports"]), exact(proof["bound"])
     require(sum(outputs) == len(counts), "rows, counts and distribution do not fit together")
-    require(all(count >= 0 for count in counts), "a count is negative")
+    not_negative(counts, "the list of counts")
     require(reports == total(counts) and reports > 0, "the counts do not sum to the number of reports")
-    missed, start = ZERO, 0
-    for size in outputs:
-        for row in rows:
-            missed = max(missed, distribution(row[start : start + size], "a row of a channel", ROUNDING))
-        start += size
+    missed, ends = ZERO, itertools.accumulate(outputs)
+    for end, size in zip(ends, outputs, strict=True):
+        parts = (distribution(row[end - size : end], "a row of a channel", ROUNDING) for row in rows)
+        missed = max(missed, *parts)
     factors = [ZERO] * len(p)
     Work.spend(6 * len(p) * len(counts))
-    for j, count in enumerate(counts):
+    for count, column in zip(counts, columns_of(rows), strict=True):
         if count:
-            column = [row[j] for row in rows]
             chance = dot(p, column)
             require(chance > 0, "an output was reported that the estimate makes impossible")
             weight = count / (reports * chance)
-            factors = [short(factor + weight * entry) for factor, entry in zip(factors, column, strict=True)]
+            # Rounded up, so that numbers stay short.
+            raised = (f + weight * entry for f, entry in zip(factors, column, strict=True))
+            factors = [dyadic(math.ceil(factor * 2**256), -256) for factor in raised]
     require(max(factors) <= 1 + bound, "a factor c exceeds 1 + bound")
-    return (
-        f"no distribution of these {len(p)} values has a log-likelihood of the {float(reports):g} reports "
-        f"that is larger by more than {shown((bound + 4 * missed) * reports)} nats"
-    )
+    most = f"larger by more than {shown((bound + 4 * missed) * reports)} nats"
+    return f"no distribution of {len(p)} values has a log-likelihood of the {float(reports):g} reports {most}"
 
 
 def transport(proof: Content) -> str:
     """A plan from above, potentials from below."""
-    p = vector(proof["p"])
+    p = prior_of(proof["p"], None, "p")
     n = len(p)
-    q, f = vector(proof["q"], n), vector(proof["potentials"], n)
+    q, f = prior_of(proof["q"], n, "q"), vector(proof["potentials"], n)
     distances = matrix(proof["distances"], n, n)
-    distribution(p, "p")
-    distribution(q, "q")
     for i, row in enumerate(distances):
         require(row[i] == 0, "a distance from a point to itself is not 0")
         for j in range(i):
             require(row[j] == distances[j][i] >= 0, "the distances are not symmetric")
             require(abs(f[i] - f[j]) <= row[j], "the potentials are steeper than the distance")
     left, wanted, cost = list(p), list(q), ZERO
-    for move in items(proof["moves"]):
-        i, j, mass = items(move, 3)
+    for i, j, mass in (items(move, 3) for move in items(proof["moves"])):
         i, j, mass = whole(i, 0, n - 1), whole(j, 0, n - 1), exact(mass)
         left[i] -= mass
         wanted[j] -= mass
@@ -2979,11 +2887,12 @@ def transport(proof: Content) -> str:
     lower, upper = exact(proof["lower"]), exact(proof["upper"])
     require(cost + total(left) * max(map(max, distances)) <= upper, "the plan costs more than is claimed")
     require(lower <= dot(f, p) - dot(f, q), "the potentials do not reach the lower bound")
-    return f"the Kantorovich distance is from {shown(lower, False)} to {shown(upper)}"
+    return f"the Kantorovich distance is {between(lower, upper)}"
 
 
 # ── Documents and vectors ───────────────────────────────────────────────────────────────────────────────────
 CODE_BITS, MOST_STEPS = 480, 20_000_000
+Bag = dict[int, int]
 
 
 def codes(proof: Content) -> str:
@@ -2992,7 +2901,7 @@ def codes(proof: Content) -> str:
     values = whole(proof["values"], 2)
     steps = bits**2 * releases * (2 * releases + 1)
     require(steps <= MOST_STEPS, "there are too many coordinates and releases")
-    distance, eps, xi = probability(proof["distance"]), level(exact(proof["eps"])), level(exact(proof["xi"]))
+    distance, eps, xi = probability(proof["distance"]), level(proof), level(proof, "xi")
     Work.spend(steps // 2)
     low, high = exp_ends(-eps, 640)
     # e^-ε/(1+(v-1)·e^-ε) grows with e^-ε, 1/(1+(v-1)·e^-ε) falls.
@@ -3018,11 +2927,9 @@ def codes(proof: Content) -> str:
     delta, guess = exact(proof["delta"]), exact(proof["guess"])
     require(excess(xi) <= delta, "the law of the loss does not prove so small a δ at ξ")
     require((1 + excess(ZERO)) / 2 <= guess, "the law of the loss does not prove so small a guess")
-    return (
-        f"codes of {bits} coordinates, released {releases} times with ε = {eps}, of users whose coordinates "
-        f"differ with probability {distance}: told apart by {shown(xi)} nats at most but for δ = "
-        f"{shown(delta)}, and guessed with probability {shown(guess)} at most"
-    )
+    about = f"codes of {bits} coordinates that differ with probability {distance}, released {releases} times"
+    apart = f"told apart by {shown(xi)} nats at most but for δ = {shown(delta)}"
+    return f"{about} with ε = {eps}: {apart}, and guessed with probability {shown(guess)} at most"
 
 
 def upwards(value: Fraction) -> int:
@@ -3050,34 +2957,22 @@ def distance_above(first: list[Fraction], second: list[Fraction]) -> Fraction:
 
 def documents(proof: Content) -> str:
     """Plans that carry one document to another (Fernandes, Thm 9.2)."""
-    eps, releases = level(exact(proof["eps"])), whole(proof["releases"], 1)
+    eps, releases = level(proof), whole(proof["releases"], 1)
     drawn = None if proof["drawn"] is None else whole(proof["drawn"], 1)
     vectors = [vector(row) for row in items(proof["vectors"])]
-    bags = []
-    for given in items(proof["bags"]):
-        pairs = couples(given)
-        bag = {whole(word): whole(times, 1) for word, times in pairs}
-        require(bool(bag) and len(bag) == len(pairs), "a document has no words, or a word twice")
-        bags.append(bag)
+    bags = [tallies(bag) for bag in items(proof["bags"])]
     plans = items(proof["plans"], math.comb(len(bags), 2))
     require(len(bags) > 1, "there must be two documents or more")
-    costs = [
-        _cost(items(plan), bags[i], bags[j], vectors, drawn)
-        for plan, (i, j) in zip(plans, itertools.combinations(range(len(bags)), 2), strict=True)
-    ]
+    pairs = zip(plans, itertools.combinations(bags, 2), strict=True)
+    costs = [_cost(items(plan), *pair, vectors, drawn) for plan, pair in pairs]
     nats, guess = exact(proof["nats"]), exact(proof["guess"])
     require(releases * eps * max(costs) <= nats, "the ways are longer than the nats that are stated")
     require(1 / (1 + (len(bags) - 1) * exp_low(-nats)) <= guess, "so many nats do not prove the guess")
-    return (
-        f"what {releases} releases of any of the {len(bags)} documents favour it over another by is "
-        f"{shown(nats)} nats at most, and a guess among them is right with probability {shown(guess)} at "
-        "most"
-    )
+    favour = f"{releases} releases of any of {len(bags)} documents favour it by {shown(nats)} nats at most"
+    return f"{favour}, and a guess among them is right with probability {shown(guess)} at most"
 
 
-def _cost(
-    plan: list[Any], first: dict[int, int], second: dict[int, int], vectors: Matrix, drawn: int | None
-) -> Fraction:
+def _cost(plan: list[Any], first: Bag, second: Bag, vectors: Matrix, drawn: Size) -> Fraction:
     """All ways together, or of words that are drawn the longest, once for each."""
     sizes = sum(first.values()), sum(second.values())
     require(drawn is not None or sizes[0] == sizes[1], "two documents have different sizes")
@@ -3090,65 +2985,35 @@ def _cost(
         arriving[target] += units
         lengths.append((distance_above(vectors[source], vectors[target]), units))
     mine, theirs = (1, 1) if drawn is None else (sizes[1], sizes[0])
-    carried = all(leaving[word] == times * mine for word, times in first.items()) and all(
-        arriving[word] == times * theirs for word, times in second.items()
-    )
-    require(carried, "a plan does not carry one document to the other")
+    left = leaving == {word: times * mine for word, times in first.items()}
+    came = arriving == {word: times * theirs for word, times in second.items()}
+    require(left and came, "a plan does not carry one document to the other")
     if drawn is None:
         return total(length * units for length, units in lengths)
     return drawn * max(length for length, _ in lengths)
 
 
 # ── All kinds, and what they cost ───────────────────────────────────────────────────────────────────────────
-KINDS: dict[str, Callable[[Content], str]] = {
-    "Dalenius witness": dalenius,
-    "Gaussian noise": gaussian_noise,
-    "accuracy counter-example": accuracy_counterexample,
-    "additive capacity": additive_capacity,
-    "approximate worst guess": approximate_worst_guess,
-    "better for a prior": lambda proof: better(proof)[2],
-    "block sizes": block_sizes,
-    "class of adversaries": class_of_adversaries,
-    "codes": codes,
-    "deficiency": deficiency,
-    "documents": documents,
-    "exact optimal design": exact_optimal_design,
-    "guess after several releases": guess_after_releases,
-    "guess through Gaussian noise": guess_through_noise,
-    "guess under a claim": guess_under_claim,
-    "guess under a divergence": guess_under_divergence,
-    "inference counter-example": inference_counterexample,
-    "inference frontier": inference_frontier,
-    "largest gap over priors": largest_gap,
-    "leakage design": leakage_design,
-    "leak in runs": leak_in_runs,
-    "least regret": least_regret,
-    "likelihood": likelihood,
-    "max refinement": max_refinement,
-    "no free lunch": no_free_lunch,
-    "noise": noise,
-    "noise of several tables": noise_of_tables,
-    "objecting adversary": objecting_adversary,
-    "optimal design": optimal_design,
-    "order of noise": order_of_noise,
-    "partitions": partitions,
-    "privacy order": privacy_order,
-    "privacy order for one metric": privacy_order_for_metric,
-    "privacy order holds": privacy_order_holds,
-    "refinement": refinement,
-    "refinement of families": families,
-    "released mechanism": released_mechanism,
-    "repeated guess between two values": repeated_guess,
-    "staircase noise": staircase_noise,
-    "transport": transport,
-    "universal optimality": lambda proof: universal(proof)[2],
-    "universal optimality by theorem": lambda proof: by_theorem(proof)[1],
-    "universal optimality of blocks": universal_of_blocks,
-    "worst leakage": worst_leakage,
-    "worst leakage of a product": worst_of_product,
-    "worst leakage, one way": worst_one_way,
-    "worst of groups": worst_of_groups,
-}
+# A kind is checked by the function of its name, which returns what is proved, alone or last.
+NAMES = (
+    "Dalenius witness; Gaussian noise; accuracy counter-example; additive capacity; "
+    "approximate worst guess; better for a prior; block sizes; class of adversaries; codes; "
+    "deficiency; documents; exact optimal design; guess after several releases; "
+    "guess through Gaussian noise; guess under a claim; guess under a divergence; "
+    "inference counter-example; inference frontier; largest gap over priors; leakage design; "
+    "leak in runs; least regret; likelihood; max refinement; no free lunch; noise; "
+    "noise of several tables; objecting adversary; optimal design; order of noise; partitions; "
+    "privacy order; privacy order for one metric; privacy order holds; refinement; "
+    "refinement of families; released mechanism; repeated guess between two values; staircase noise; "
+    "transport; universal optimality; universal optimality by theorem; universal optimality of blocks; "
+    "worst leakage; worst leakage in closed form; worst leakage of a map; "
+    "worst leakage of a product; worst leakage, one way; worst of groups"
+)
+KINDS = {name: globals()[re.sub("[^a-z]+", "_", name.lower())] for name in NAMES.split("; ")}
+
+
+# Kinds that may have names of points, on which no claim rests.
+LABELLED = ("worst leakage", "approximate worst guess", "optimal design", "released mechanism")
 
 
 def numbers_in(value: Any) -> tuple[int, int]:
@@ -3156,10 +3021,8 @@ def numbers_in(value: Any) -> tuple[int, int]:
     count, longest, waiting = 0, 1, [value]
     while waiting:
         item = waiting.pop()
-        if isinstance(item, dict | list):
-            waiting.extend(item.values() if isinstance(item, dict) else item)
-        else:
-            count, longest = count + 1, max(longest, len(item) if isinstance(item, str) else 16)
+        waiting.extend(children(item))
+        count, longest = count + 1, max(longest, len(item) if isinstance(item, str) else 16)
     return count, longest
 
 
@@ -3172,9 +3035,7 @@ def expected_seconds(proof: Content) -> float:
     """About what the check costs: reading every number, products of tables, and distances of all pairs."""
     count, longest = numbers_in(proof)
     # Multipliers are read once; products are of tables.
-    rows = [
-        value for key, value in proof.items() if isinstance(value, list) and value and key != "multipliers"
-    ]
+    rows = [v for key, v in proof.items() if v and isinstance(v, list) and key != "multipliers"]
     largest = max((len(row) * long(row[0]) for row in rows), default=0)
     steps = 4.0 * count + 2.0 * largest * max((long(row[0]) for row in rows), default=0)
     space = proof.get("space")
@@ -3211,7 +3072,10 @@ def check(content: Any) -> tuple[bool, str]:
     Work.done = 0
     proof = checked_format(content)
     try:
-        return True, KINDS[proof["kind"]](proof)
+        if proof["kind"] in LABELLED:
+            items(proof.get("labels", []))
+        proved = KINDS[proof["kind"]](proof)
+        return True, proved if isinstance(proved, str) else proved[-1]
     except Refused as problem:
         return False, str(problem)
     except KeyError as problem:
@@ -3227,14 +3091,14 @@ def read(path: str) -> Any:
     try:
         with open(path, "rb") as stream:
             content = stream.read(LARGEST_FILE + 1)
+        text = content.decode("utf-8")
     except OSError as problem:
         raise NoProof(f"it cannot be read ({problem.strerror})") from None
-    if len(content) > LARGEST_FILE:
-        raise NoProof(f"it is larger than {LARGEST_FILE:,} bytes")
-    try:
-        return parse(content.decode("utf-8"))
     except UnicodeDecodeError:
         raise NoProof("it is not UTF-8") from None
+    if len(content) > LARGEST_FILE:
+        no_proof(f"it is larger than {LARGEST_FILE:,} bytes")
+    return parse(text)
 
 
 def judged(path: str, seconds: float, quiet: bool) -> tuple[int, str, float, Content]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -207,22 +208,40 @@ def guess_curve(
         (ever, MARK, "never above", "bottom right"),
         (limit, LIMIT, "limit", "top right" if crowded and free else "top left"),
     )
-    for value, colour, words, place in lines:
-        if value is not None:
-            figure.add_hline(
-                y=value,
-                line={"color": colour, "width": 1.5, "dash": "solid" if colour == LIMIT else "dot"},
-                annotation={"text": words, "font": {"color": colour if colour == LIMIT else MARK}},
-                annotation_position=place,
-            )
-    figure.update_yaxes(range=[0, min(1.05, 1.15 * top)])
+    across = [line for line in lines if line[0] is not None]
+    figure.layout.shapes = [_level(value, colour) for value, colour, _, _ in across]
+    figure.layout.annotations = [_beside(*line) for line in across]
     wide = len(places) > 2 and places[0] >= 1 and places[-1] >= WIDE * places[0]
     laid_out(figure, text("axis", axis), "probability of a right guess")
+    figure.plotly_relayout({"yaxis.range": [0, min(1.05, 1.15 * top)]})
     if wide:
-        figure.update_xaxes(type="log", nticks=6)
+        figure.plotly_relayout({"xaxis.type": "log", "xaxis.nticks": 6})
     if here is not None:
         _mark(figure, here, wide)
     return percents(figure)
+
+
+def _level(value: float | None, colour: str) -> dict[str, Any]:
+    """A line from one side of the picture to the other."""
+    dash = "solid" if colour == LIMIT else "dot"
+    ends = {"x0": 0, "x1": 1, "xref": "x domain", "y0": value, "y1": value, "yref": "y"}
+    return {"type": "line", **ends, "line": {"color": colour, "width": 1.5, "dash": dash}}
+
+
+def _beside(value: float | None, colour: str, words: str, place: str) -> dict[str, Any]:
+    """Words at one end of a line, above or below it."""
+    above, side = place.split()
+    return {
+        "text": words,
+        "font": {"color": colour if colour == LIMIT else MARK},
+        "showarrow": False,
+        "x": 1 if side == "right" else 0,
+        "xanchor": side,
+        "xref": "x domain",
+        "y": value,
+        "yanchor": "bottom" if above == "top" else "top",
+        "yref": "y",
+    }
 
 
 def _mark(figure: go.Figure, at: float, logarithmic: bool) -> None:
@@ -233,7 +252,7 @@ def _mark(figure: go.Figure, at: float, logarithmic: bool) -> None:
     place = math.log10(at) if logarithmic else at
     above = {"yref": "y domain", "y": 1, "yanchor": "bottom", "showarrow": False}
     figure.add_annotation(x=place, text=f"here: {at:.4g}", **above)
-    figure.update_layout(margin_t=30)
+    figure.plotly_relayout({"margin.t": 30})
 
 
 def noise_map(

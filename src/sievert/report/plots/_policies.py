@@ -19,7 +19,7 @@ from sievert.report.plots._style import AFTER, BEFORE, CURVES, EDGE, LIMIT, SYMB
 from sievert.spaces import Graph, Region, automorphisms, floats
 from sievert.spaces.secrets import SecretGraph
 
-__all__ = ["places_before_after", "policy_graph"]
+__all__ = ["graph_places", "places_before_after", "policy_graph"]
 
 LARGEST_DRAWN = 400
 
@@ -110,6 +110,12 @@ def _groups(graph: Graph, drawn: igraph.Graph, colour: str) -> list[list[int]]:
         return [list(members) for members in drawn.connected_components()]
     labels = automorphisms(graph).orbits
     return [np.flatnonzero(labels == label).tolist() for label in range(int(labels.max()) + 1)]
+
+
+def graph_places(graph: Graph) -> list[tuple[float, float]]:
+    """Where a picture of the graph has its vertices."""
+    edges = np.asarray(graph.edges, dtype=np.int64).reshape(-1, 2)
+    return [(x, y) for x, y in _places(igraph.Graph(n=graph.size, edges=edges.tolist())).tolist()]
 
 
 def _places(drawn: igraph.Graph) -> NDArray[np.float64]:

@@ -54,6 +54,9 @@ DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "star")
 # Probabilities as percents, of three digits.
 SHARE = ".3~p"
+FONT = {"family": "system-ui, sans-serif", "size": 13}
+LEGEND = {"orientation": "h", "yref": "container", "y": 0.0, "yanchor": "bottom", "x": 0.0}
+AXIS = {"automargin": True, "nticks": 12}
 # More points than this on an axis cannot be seen; a heat map holds the square of its number.
 LARGEST_AXIS, LARGEST_HEATMAP = 400, 180
 # More bars than this are too thin to see; shares are then drawn as steps.
@@ -70,23 +73,28 @@ def laid_out(figure: go.Figure, x: str, y: str) -> go.Figure:
         figure.layout.template = templates["plotly_white"]
     finally:
         figure.layout._validate = True
-    figure.update_layout(
-        xaxis_title=x,
-        yaxis_title=y,
-        font={"family": "system-ui, sans-serif", "size": 13},
-        margin={"l": 10, "r": 10, "t": 10, "b": 10},
-        height=420,
-        legend={"orientation": "h", "yref": "container", "y": 0.0, "yanchor": "bottom", "x": 0.0},
+    # Settings by their paths: an update looks for each of them in the whole layout.
+    figure.plotly_relayout(
+        {
+            **{f"font.{key}": value for key, value in FONT.items()},
+            **{f"margin.{side}": 10 for side in "lrtb"},
+            **{f"legend.{key}": value for key, value in LEGEND.items()},
+            "height": 420,
+            "xaxis.title.text": x,
+            "yaxis.title.text": y,
+            **{f"{axis}.{key}": value for axis in ("xaxis", "yaxis") for key, value in AXIS.items()},
+        }
     )
-    figure.update_xaxes(automargin=True, nticks=12)
-    figure.update_yaxes(automargin=True, nticks=12)
+    if any(len(list(axes)) > 1 for axes in (figure.select_xaxes(), figure.select_yaxes())):
+        figure.update_xaxes(AXIS)
+        figure.update_yaxes(AXIS)
     return figure
 
 
 def percents(figure: go.Figure, *axes: str) -> go.Figure:
     """Probabilities along some axes as percents ("y" where none is named)."""
     for axis in axes or ("y",):
-        figure.update_layout({f"{axis}axis": {"tickformat": SHARE, "hoverformat": SHARE}})
+        figure.plotly_relayout({f"{axis}axis.tickformat": SHARE, f"{axis}axis.hoverformat": SHARE})
     return figure
 
 

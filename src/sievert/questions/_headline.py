@@ -1,0 +1,166 @@
+"""The first sentence of an audit, before the rest of it is known.
+
+A page that answers while a slider moves shows this at once; the whole audit says the same sentence.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+from sievert.channels import Epsilon
+from sievert.files import Scenario
+from sievert.measures import RecordLeakage
+from sievert.numerics import in_percent
+from sievert.questions._accept import Check, Promise, checks, kept_promise
+from sievert.questions._findings import Findings, Unanswered, findings
+from sievert.questions._seen import Seen, seen
+from sievert.results import Result
+
+__all__ = ["Headline", "Parts", "Told", "headline"]
+
+
+class Told(Result):
+    """What an audit says in one sentence, from the few fields that the sentence needs."""
+
+    epsilon: Epsilon
+    claimed_eps: float | None
+    promise: Promise | None
+    satisfied: bool
+    record: RecordLeakage
+    records: int
+    observations: int
+    repeated_guess: float
+    repeated_exact: bool
+    checks: tuple[Check, ...]
+    unanswered: tuple[Unanswered, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether the claim and every limit hold; where there are limits, no adversary is left open."""
+        return self.satisfied and all(check.passed for check in self.checks) and not self._left_open
+
+    @property
+    def _left_open(self) -> bool:
+        """Whether something is to be accepted and what an adversary gains is not known."""
+        return bool(self.checks and self.unanswered)
+
+    @property
+    def record_is_bound(self) -> bool:
+        """Whether the guess about one record is only an upper bound."""
+        return self.record.is_bound
+
+    def __str__(self) -> str:
+        found = self.epsilon.nats
+        if (
+            math.isinf(found)
+            and not self.satisfied
+            and (self.promise is None or self.claimed_eps is not None)
+        ):
+            return "The mechanism keeps no promise: no ε is large enough."
+        if self.promise is not None and not self.promise.kept:
+            return (
+                f"The mechanism does not keep its promise: it claims {self.promise.claim} but only satisfies "
+                f"{self.promise.satisfied}."
+            )
+        promise = "keeps its promise" if self.promise is not None else f"satisfies ε = {found:.6g}"
+        failed = [check for check in self.checks if not check.passed]
+        if failed:
+            return f"The mechanism {promise} but is not acceptable: {failed[0]}."
+        if self._left_open:
+            open_ = self.unanswered[0]
+            return (
+                f"The mechanism {promise} and is within every limit of the file, but is not shown to be "
+                f"acceptable: what the adversary “{open_.name}” gains is not known."
+            )
+        accepted = " and is within every limit of the file" if self.checks else ""
+        subject = "the value" if self.records == 1 else "one record"
+        return f"The mechanism {promise}{accepted}: {subject} is guessed with probability {self._guesses()}."
+
+    def _guesses(self) -> str:
+        most = "at most " if self.record_is_bound else ""
+        before, after = in_percent(self.record.before), f"{most}{in_percent(self.record.after)}"
+        if self.observations == 1:
+            return f"{before} before and {after} after"
+        repeated = f"{'' if self.repeated_exact else 'at most '}{in_percent(self.repeated_guess)}"
+        return f"{before} before, {after} after one release and {repeated} after {self.observations}"
+
+
+@dataclass(frozen=True)
+class Headline(Told):
+    """The sentence of an audit with the numbers in it, named as in the audit."""
+
+    title: str
+    epsilon: Epsilon
+    claimed_eps: float | None
+    promise: Promise | None
+    satisfied: bool
+    record: RecordLeakage
+    records: int
+    observations: int
+    repeated_guess: float
+    repeated_exact: bool
+    checks: tuple[Check, ...]
+    unanswered: tuple[Unanswered, ...]
+
+
+def headline(scenario: Scenario) -> Headline:
+    """What an audit says first: whether the promise holds, and the guess before and after.
+
+    Findings about the file's adversaries are looked at only where something is to be accepted, since only
+    then one that is not known changes the sentence.
+    """
+    view = seen(scenario)
+    parts = Parts.of(view)
+    repeated = view.repeated(scenario.observations)
+    return Headline(
+        scenario.title,
+        view.epsilon,
+        scenario.claimed_eps,
+        parts.promise,
+        parts.satisfied,
+        view.record,
+        scenario.policy.records,
+        scenario.observations,
+        repeated.guess,
+        repeated.exact,
+        parts.checks,
+        parts.findings[1] if parts.checks else (),
+    )
+
+
+class Parts:
+    """What an audit is made of beside what is seen, each part when it is first asked for."""
+
+    def __init__(self, view: Seen) -> None:
+        self.view = view
+
+    @classmethod
+    def of(cls, view: Seen) -> Parts:
+        """The parts of a view, which keeps them."""
+        found: Parts = view.kept.setdefault("parts", cls(view))
+        return found
+
+    @cached_property
+    def promise(self) -> Promise | None:
+        """The claims of the file, held against its mechanism."""
+        return kept_promise(self.view)
+
+    @cached_property
+    def satisfied(self) -> bool:
+        """Whether the claim is kept; a claim of a pure ε, or none, needs one that is finite."""
+        promise, scenario = self.promise, self.view.scenario
+        pure = promise is None or scenario.claimed_eps is not None
+        kept = (promise is None or promise.kept) and (not pure or math.isfinite(scenario.epsilon.nats))
+        return self.view.proved is not False and kept
+
+    @cached_property
+    def checks(self) -> tuple[Check, ...]:
+        """The limits of [accept]."""
+        return checks(self.view)
+
+    @cached_property
+    def findings(self) -> Findings:
+        """What each adversary of the file gains."""
+        return findings(self.view)

@@ -1,0 +1,4 @@
+from ._desk import Desk as Desk
+from ._gate import Gate as Gate
+from ._serving import serve as serve
+from ._site import Studio as Studio

@@ -1,0 +1,95 @@
+"""What a child process does: it answers one question after the other, and can be killed in between words.
+
+The parent talks through a pipe. A thread of the child listens, so that a child whose parent is gone ends at
+once, whatever it computes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sievert.studio._desk import Desk
+
+__all__ = ["work"]
+
+# Seconds between two words about progress.
+NEWS = 0.1
+
+
+def work(pipe: Connection, folder: Path, name: str) -> None:
+    """Answer what comes through the pipe until it is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    asked: queue.SimpleQueue[tuple[str, dict[str, Any]]] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(pipe, asked), daemon=True).start()
+    from sievert.studio._desk import Desk
+
+    desk = Desk(folder, name)
+    for question, given in _questions(desk, asked):
+        try:
+            pipe.send(("begun", None, None))
+            for item, answer in _answers(desk, question, given, pipe):
+                pipe.send(("part", item, json.dumps(answer, allow_nan=False)))
+            pipe.send(("done", None, None))
+        except BrokenPipeError:
+            return
+
+
+def _questions(
+    desk: Desk, asked: queue.SimpleQueue[tuple[str, dict[str, Any]]]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """One question after the other; while there is none yet, what the first answer needs is loaded."""
+    stages = desk.warming()
+    while True:
+        try:
+            yield asked.get(block=False)
+        except queue.Empty:
+            if next(stages, None) is None:
+                yield asked.get()
+
+
+def _listen(pipe: Connection, asked: queue.SimpleQueue[tuple[str, dict[str, Any]]]) -> None:
+    while True:
+        try:
+            asked.put(pipe.recv())
+        except (EOFError, OSError):
+            os._exit(0)
+
+
+def _answers(
+    desk: Desk, question: str, given: dict[str, Any], pipe: Connection
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The parts of an answer; what nobody expected is told by its class alone, for it may quote anything."""
+    from sievert.errors import SievertError
+    from sievert.numerics import listening
+
+    try:
+        with listening(_news(pipe)):
+            yield from getattr(desk, question)(**given)
+    except SievertError as problem:
+        pipe.send(("failed", None, problem.in_file()))
+    except (MemoryError, RecursionError, ArithmeticError, LookupError, TypeError, ValueError) as problem:
+        pipe.send(("failed", None, f"this could not be answered ({type(problem).__name__})"))
+
+
+def _news(pipe: Connection) -> Callable[[str, int, int | None], None]:
+    """Tells the parent how far the work has come, now and then."""
+    last = 0.0
+
+    def tell(words: str, done: int, total: int | None) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= NEWS:
+            last = now
+            pipe.send(("progress", words, (done, total)))
+
+    return tell

@@ -1,0 +1,93 @@
+"""The same parts about files with [documents] or [vectors]: what their commands answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sievert.files import Described, identified
+from sievert.proofs import Proof
+from sievert.report import Page, page_html
+from sievert.studio._case import Case
+from sievert.studio._questions import other_case, proofs_of
+from sievert.studio._shown import Shown, of_page, refused
+
+__all__ = ["asked", "compare", "headline", "page_of", "proofs", "whole"]
+
+Settings = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class _Answers:
+    """What answers about one kind of file, and how it is shown."""
+
+    about: Callable[..., Any]
+    compare: Callable[[Any, Any], Any]
+    promise: Callable[[Any], Proof]
+    content: Callable[..., Page]
+
+
+def _answers(scenario: Described) -> _Answers:
+    """The one place of the studio that tells these files apart."""
+    if scenario.table == "documents":
+        from sievert.questions import documents
+        from sievert.report import documents as texts
+
+        return _Answers(
+            documents.about_documents,
+            documents.compare_documents,
+            documents.promise_of_documents,
+            texts.content,
+        )
+    from sievert.questions import vectors
+    from sievert.report import vectors as codes
+
+    return _Answers(vectors.about_vectors, vectors.compare_vectors, vectors.promise_of_vectors, codes.content)
+
+
+def headline(case: Case, settings: Settings) -> Shown:
+    """The answer in one sentence."""
+    found = case.audit
+    return {"sentence": str(found), "good": found.passed}
+
+
+def whole(case: Case, settings: Settings) -> Shown:
+    """The audit."""
+    return of_page(_answers(case.scenario).content(case.audit, case.scenario))
+
+
+def page_of(case: Case, command: str) -> str:
+    """The page of the audit."""
+    return page_html(_answers(case.scenario).content(case.audit, case.scenario, command))
+
+
+def asked(question: str) -> Callable[[Case, Settings], Shown]:
+    """The answer of a command."""
+
+    def answer(case: Case, settings: Settings) -> Shown:
+        answers = _answers(case.scenario)
+        found = case.once(question, lambda: answers.about(question, case.scenario))
+        return of_page(answers.content(found, case.scenario))
+
+    return answer
+
+
+def compare(case: Case, settings: Settings) -> Shown:
+    """Whether B can replace A."""
+    other = other_case(case, settings)
+    if other is None:
+        return refused("There is no second file to compare with.", "Choose B, or take the text as B first.")
+    if other.scenario.table != case.scenario.table:
+        return refused(f"Only A has [{case.scenario.table}]; compare two files of one kind.")
+    answers = _answers(case.scenario)
+    return of_page(answers.content(answers.compare(case.scenario, other.scenario), case.scenario))
+
+
+def proofs(case: Case, settings: Settings) -> Shown:
+    """The promise with its proof."""
+
+    def promise() -> Proof:
+        return identified(_answers(case.scenario).promise(case.scenario), case.scenario)
+
+    return proofs_of(case.scenario, iter([("promise", promise)]))

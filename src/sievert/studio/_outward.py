@@ -1,0 +1,103 @@
+"""What leaves the studio: the file as TOML, Python or a command, and "I accept at most" solved backwards."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Callable
+from typing import Any
+
+from sievert.errors import FileError, SievertError
+from sievert.files import Scenario, as_python
+from sievert.numerics import brief
+from sievert.questions import largest_for_mechanism
+from sievert.questions.explain import weakest_for_file
+from sievert.report import audit
+from sievert.studio._case import Case
+from sievert.studio._described import page_of
+from sievert.studio._shown import Shown
+
+__all__ = ["backward", "exported", "report"]
+
+FORMS = ("toml", "python", "command")
+
+
+def exported(case: Case, text: str, form: str) -> Shown:
+    """The same question in another form, with the name of a file for it."""
+    name = case.scenario.source
+    if form == "toml":
+        return {"content": text, "name": name}
+    if form == "python":
+        return {"content": as_python(case.scenario), "name": f"{name.removesuffix('.toml')}.py"}
+    if form != "command":
+        raise FileError(f"form is {brief(form)}; there are {', '.join(FORMS)}")
+    return {"content": shlex.join(["sievert", "audit", name]) + "\n", "name": "audit.sh"}
+
+
+def report(case: Case) -> str:
+    """The page of the audit, to be kept."""
+    command = shlex.join(["sievert", "audit", case.scenario.source, "--report", "page.html"])
+    if isinstance(case.scenario, Scenario):
+        return audit.page(case.audit, case.scenario, command)
+    return page_of(case, command)
+
+
+def backward(case: Case, quantity: str, limit: float) -> dict[str, Shown]:
+    """The largest ε that keeps a limit: for this mechanism, and for any."""
+    if not isinstance(case.scenario, Scenario):
+        return {
+            "refused": {
+                "sentence": f"A file with [{case.scenario.table}] is not solved backwards here; `sievert "
+                f"explain {case.scenario.source} --guess {limit:g}` does it."
+            }
+        }
+    try:
+        guess = _as_guess(case, quantity, limit)
+    except SievertError as problem:
+        return {"refused": {"sentence": problem.in_file()}}
+    return {
+        "this": _solved(lambda: _for_this(case.of_records, limit, quantity)),
+        "any": _solved(lambda: _for_any(case.of_records, guess)),
+    }
+
+
+def _as_guess(case: Case, quantity: str, limit: float) -> float:
+    """The limit as a probability of a right guess about one record."""
+    before = float(case.view.record.before)
+    forms: dict[str, Callable[[float], float]] = {
+        "guess": lambda share: share,
+        "bits": lambda bits: before * 2.0 ** min(bits, 1000.0),
+        "odds": lambda times: times * before / (1 - before + times * before),
+        "advantage": lambda growth: before + growth,
+    }
+    if quantity not in forms:
+        raise FileError(f"quantity is {brief(quantity)}; there are {', '.join(forms)}")
+    found = forms[quantity](limit)
+    if not before <= found:
+        raise FileError(
+            f"limit is {brief(limit)}: without any release one record is guessed with {before:.4g} already"
+        )
+    return min(1.0, found)
+
+
+def _solved(solve: Callable[[], Shown]) -> Shown:
+    try:
+        return solve()
+    except SievertError as problem:
+        return {"eps": None, "sentence": problem.in_file()}
+
+
+def _for_any(scenario: Scenario, guess: float) -> Shown:
+    found = weakest_for_file(scenario, guess, "eps")
+    return _said(found.value, f"{found}.")
+
+
+def _for_this(scenario: Scenario, limit: float, quantity: Any) -> Shown:
+    found = largest_for_mechanism(scenario, limit, quantity)
+    return _said(found.eps, f"{found}.")
+
+
+def _said(eps: float, sentence: str) -> dict[str, Any]:
+    # A symbol keeps its case.
+    opening = sentence[0].upper() if sentence[0].isascii() else sentence[0]
+    return {"eps": eps if math.isfinite(eps) else None, "sentence": f"{opening}{sentence[1:]}"}

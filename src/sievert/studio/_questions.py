@@ -1,0 +1,170 @@
+"""The parts that are questions of their own: compare, design, inference, budget and proofs.
+
+Each is the content of that command's page, so that the studio and a report never say different things.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from sievert.errors import FileError, SievertError
+from sievert.files import Described, Scenario, identified
+from sievert.proofs import Proof, checker_path, save_proof
+from sievert.report import Table, audit
+from sievert.report import compare as comparing
+from sievert.studio._case import Case
+from sievert.studio._folder import inside
+from sievert.studio._shown import Shown, of_page, of_pictures, refused
+
+__all__ = ["budget", "compare", "design", "inference", "proofs", "proofs_of"]
+
+Settings = Mapping[str, Any]
+NAMES = ("A", "B")
+
+
+def compare(case: Case, settings: Settings) -> Shown:
+    """Whether B can replace A against every adversary, and both side by side."""
+    from sievert.questions.compare import replacement
+
+    other = other_case(case, settings)
+    if other is None:
+        return refused("There is no second file to compare with.", "Choose B, or take the text as B first.")
+    if not isinstance(other.scenario, Scenario):
+        return refused(f"Only B has [{other.scenario.table}]; compare two files of one kind.")
+    rows = _side_by_side(case, other)
+    try:
+        page = comparing.content(replacement(case.of_records, other.of_records, NAMES))
+        return of_pictures(
+            page.headline,
+            page.pictures,
+            [rows, *page.tables],
+            good=page.good,
+            sections=[[heading, list(sentences)] for heading, sentences in page.sections],
+        )
+    except SievertError as problem:
+        reason = f"They are not compared against every adversary: {problem.in_file()}"
+        return of_pictures(reason, [], [rows], good=None)
+
+
+def other_case(case: Case, settings: Settings) -> Case | None:
+    """The case of B, by its text."""
+    text = settings.get("other")
+    if text is None:
+        return None
+    if not isinstance(text, str):
+        raise FileError("other must be the text of a file")
+    return case.reads(text)
+
+
+def _side_by_side(first: Case, second: Case) -> Table:
+    """Who could guess how much, by A and by B."""
+    header, rows = audit.table(first.audit)
+    both = zip(NAMES, (rows, audit.table(second.audit)[1]), strict=True)
+    found = [[f"{name}: {row[0]}", *row[1:]] for name, part in both for row in part]
+    return Table("Who could guess how much", header, found)
+
+
+def design(case: Case, settings: Settings) -> Shown:
+    """The best mechanism for the file's use, others beside it: error against leak."""
+    from sievert.questions.design import design_of
+    from sievert.report import design as designs
+
+    scenario = case.of_records
+    if scenario.document.use is None:
+        return refused(
+            'The file has no [use]: say what the data is for, such as loss = "absolute".',
+            "Add [use] in the form; until then ask what can be guessed.",
+        )
+    page = designs.content(case.once("design", lambda: design_of(scenario)), scenario)
+    return of_page(page)
+
+
+def inference(case: Case, settings: Settings) -> Shown:
+    """What the release tells about a correlated secret."""
+    from sievert.questions.infer import infer
+    from sievert.report import infer as inferring
+
+    scenario = case.of_records
+    if scenario.document.inference is None:
+        return refused(
+            "The file has no [inference]: say which secret goes with which use, by a public table.",
+            "Ask what can be guessed about one record.",
+        )
+    return of_page(inferring.content(case.once("inference", lambda: infer(scenario)), scenario))
+
+
+def budget(case: Case, settings: Settings) -> Shown:
+    """What the file's ledger says; nothing is changed, and only a ledger of the folder is read."""
+    from sievert.release import account, read_key
+    from sievert.report import ledger
+
+    rules = case.scenario.document.release
+    if rules is None or rules.ledger is None:
+        return refused("The file names no budget: [release] ledger is missing.", "Ask over releases.")
+    try:
+        path = inside(case.folder, rules.ledger)
+        inside(case.folder, str(Path(rules.ledger).with_suffix(".ledger")))
+        key = getattr(rules, "ledger_key", None)
+        secret = None if key is None else read_key(inside(case.folder, key))
+    except FileError as problem:
+        return refused(f"The budget is not read: {problem}")
+    return of_page(ledger.content(account(path, key=secret)))
+
+
+# ── Proofs ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def proofs(case: Case, settings: Settings) -> Shown:
+    """Every certificate that the file has, to be taken away and checked by somebody else."""
+    return proofs_of(case.scenario, _of_records(case))
+
+
+def _of_records(case: Case) -> Iterator[tuple[str, Callable[[], Proof | None]]]:
+    from sievert.questions.limits import limits_of
+    from sievert.release import released_proof
+
+    scenario = case.of_records
+
+    def released() -> Proof:
+        return identified(released_proof(scenario), scenario, released=True)
+
+    def limits() -> Proof | None:
+        found = case.once("limits", lambda: limits_of(scenario)).database.certificate
+        return None if found is None else identified(found, scenario)
+
+    yield "released", released
+    yield "limits", limits
+
+
+def proofs_of(scenario: Described, kinds: Iterator[tuple[str, Callable[[], Proof | None]]]) -> Shown:
+    """The proofs with what each states, its checker, and how to run it."""
+    rows, downloads = [], []
+    for name, make in kinds:
+        try:
+            proof = make()
+        except SievertError as problem:
+            rows.append((name, "none", problem.in_file()))
+            continue
+        if proof is None:
+            rows.append((name, "none", "this answer has no certificate"))
+            continue
+        checked = proof.verify()
+        rows.append((name, "holds" if checked.holds else "DOES NOT HOLD", checked.statement))
+        downloads.append({"name": f"{name}.json", "content": save_proof(proof), "type": "application/json"})
+    if not downloads:
+        return {**refused("; ".join(f"{row[0]}: {row[2]}" for row in rows)), "downloads": []}
+    checker = checker_path()
+    downloads.append(
+        {"name": checker.name, "content": checker.read_text(encoding="utf-8"), "type": "text/x-python"}
+    )
+    first, source = downloads[0]["name"], Path(scenario.source).name
+    shown = of_pictures(
+        f"Check this yourself: save {first} and {checker.name} and run `python {checker.name} {first}`: it "
+        f"needs nothing but Python; `sievert verify {first} {source}` checks too that it is about this file.",
+        [],
+        [Table("Proofs", ("proof", "checked here", "what it states"), rows)],
+        good=all(row[1] != "DOES NOT HOLD" for row in rows),
+    )
+    return {**shown, "downloads": downloads}

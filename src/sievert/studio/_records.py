@@ -1,0 +1,211 @@
+"""The parts about one release of records: headline, guess, noise, ε and releases.
+
+Each takes a case and what the page set, and gives what is shown. Sentences, pictures and tables are those of
+the reports.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from functools import singledispatch
+from typing import Any
+
+from sievert.channels import Channel, NoiseChannel, SeveralNoise
+from sievert.numerics import guess_words, in_bits, in_percent, number
+from sievert.questions import Headline, NoiseOfCell, guesses, noise_picture, together_of
+from sievert.questions import headline as first_sentence
+from sievert.questions.audit import Audit
+from sievert.report import (
+    Picture,
+    Table,
+    audit,
+    bars,
+    eps_picture,
+    guesses_picture,
+    law_pictures,
+    plots,
+    published_picture,
+    releases_picture,
+)
+from sievert.studio._case import Case
+from sievert.studio._shown import Shown, facts_of, of_pictures, refused, tabled
+
+__all__ = ["epsilon", "guess", "headline", "noise", "releases"]
+
+Settings = Mapping[str, Any]
+# Releases that the curve of a file with one of them shows.
+FEWEST_RELEASES = 10
+
+
+def headline(case: Case, settings: Settings) -> Shown:
+    """The answer in one sentence, and its numbers."""
+    found = first_sentence(case.of_records)
+    facts = _facts(found)
+    rows = [(name, value) for name, (value, _) in facts.items()]
+    return {
+        "sentence": str(found),
+        "good": found.passed,
+        "table": tabled(Table("In numbers", ("", ""), rows)),
+        "facts": facts_of(facts),
+    }
+
+
+def _facts(found: Headline) -> dict[str, tuple[str, str]]:
+    """The numbers of the headline, by name, with their units."""
+    most = "at most " if found.record_is_bound else ""
+    told = {
+        "guess before": (in_percent(found.record.before), "probability"),
+        "guess after": (f"{most}{in_percent(found.record.after)}", "probability"),
+        "growth": (in_bits(found.record.bits, 3), "bits"),
+        "ε": (f"{found.epsilon.nats:.6g}" if math.isfinite(found.epsilon.nats) else "∞", "nats"),
+    }
+    if found.observations > 1:
+        most = "" if found.repeated_exact else "at most "
+        told[f"guess after {found.observations} releases"] = (
+            f"{most}{in_percent(found.repeated_guess)}",
+            "probability",
+        )
+    return told
+
+
+def guess(case: Case, settings: Settings) -> Shown:
+    """How well one record is guessed before, after and by anybody, and what each adversary gains."""
+    scenario = case.of_records
+    told = first_sentence(scenario)
+    pictures = _guesses(case, told)
+    if is_brief(settings):
+        return of_pictures(_about_record(told), pictures, brief=True)
+    found: Audit = case.audit
+    sections, (header, rows) = dict(audit.lines(found)), audit.leakages(found)
+    caption = audit.STANDING.format(found.standing.promise)
+    tables = [Table("Who could guess how much", *audit.table(found), caption)]
+    tables += [Table("Leakage by adversary", header, rows)] if rows else []
+    return of_pictures(
+        " ".join(sections["The value" if found.records == 1 else "One record"]),
+        pictures,
+        tables,
+        sections=[[heading, list(lines)] for heading, lines in sections.items()],
+    )
+
+
+def _about_record(told: Headline) -> str:
+    what, most = "the value" if told.records == 1 else "one record", "at most " * told.record_is_bound
+    before, after = in_percent(told.record.before), in_percent(told.record.after)
+    return f"{what[0].upper()}{what[1:]} is guessed with {before} before and {most}{after} after one release."
+
+
+def is_brief(settings: Settings) -> bool:
+    """Whether the page shows one picture of this part only."""
+    return settings.get("brief") is True
+
+
+def _guesses(case: Case, told: Headline) -> Iterator[Picture]:
+    yield guesses_picture(guesses(case.of_records, told), told.observations)
+    yield from _belief(case.of_records.channel, case)
+
+
+@singledispatch
+def _belief(channel: Channel, case: Case) -> Iterator[Picture]:
+    """Belief before and after the output that tells most."""
+    caption = "What an adversary believes before the release, and after the most revealing output."
+    yield Picture("Belief before and after", caption, plots.beliefs(channel, case.of_records.prior))
+
+
+@_belief.register
+def _belief_through_noise(channel: NoiseChannel, case: Case) -> Iterator[Picture]:
+    for picture in law_pictures(channel, case.view):
+        if picture.heading.startswith("Belief"):
+            yield picture
+
+
+def noise(case: Case, settings: Settings) -> Shown:
+    """What is published: the number or place with its noise."""
+    return _published(case.of_records.channel, case, is_brief(settings))
+
+
+@singledispatch
+def _published(channel: Channel, case: Case, brief: bool) -> Shown:
+    """A channel with a list: what comes out when the truth lies in the middle, and the whole list."""
+    truth = channel.inputs[len(channel.inputs) // 2]
+    chances = channel.finite().rounded()[len(channel.inputs) // 2]
+    right = dict(zip(channel.outputs, chances.tolist(), strict=True)).get(truth)
+    sentence = f"If the truth is {guess_words(truth)}, what is published is drawn as the picture shows"
+    sentence += "." if right is None else f": with probability {in_percent(right)} it is the truth itself."
+    return of_pictures(sentence, _listed(channel), brief=brief)
+
+
+def _listed(channel: Channel) -> Iterator[Picture]:
+    yield published_picture(channel)
+    words = "Each row is a true value; the darker a cell, the likelier that output."
+    yield Picture("What the mechanism does", words, plots.channel_heatmap(channel))
+
+
+@_published.register
+def _published_noise(channel: NoiseChannel, case: Case, brief: bool) -> Shown:
+    found = noise_picture(channel, case.view)
+    if found is None:
+        return refused("The noise of this mechanism has no picture.", "Ask about releases.")
+    pictures = [item for item in law_pictures(channel, case.view) if not item.heading.startswith("Belief")]
+    if not isinstance(found, NoiseOfCell):
+        return of_pictures("A place is released as another one nearby, drawn as the map shows.", pictures)
+    return of_pictures(
+        f"With probability {in_percent(found.confidence)} or more, a published number is off by at most "
+        f"{number(found.radius)}.",
+        pictures,
+    )
+
+
+@_published.register
+def _published_tables(channel: SeveralNoise, case: Case, brief: bool) -> Shown:
+    """Several tables: how far off a number of each is."""
+    found = together_of(channel, case.of_records)
+    assert found is not None
+    rows = [
+        (
+            table.name,
+            table.noise,
+            None if table.noise_sd is None else f"{table.noise_sd:.4g}",
+            None if table.radius is None else number(table.radius),
+            None if table.ranks is None else f"{table.ranks:.4g}",
+        )
+        for table in found.tables
+    ]
+    share = in_percent(found.confidence)
+    header = ("table", "noise", "standard deviation", f"off by at most ({share})", "ranks off at most")
+    known = [(table.name, float(table.radius)) for table in found.tables if table.radius is not None]
+    pictures = []
+    if known:
+        names, radii = zip(*known, strict=True)
+        caption = f"How far off a number of each table is at most, with probability {share}."
+        pictures.append(Picture("How far off the tables are", caption, bars(names, radii, "off by at most")))
+    sentence = f"{len(found.tables)} tables are published at once, each with noise of its own."
+    return of_pictures(sentence, pictures, [Table("The tables", header, rows)], brief=brief)
+
+
+def epsilon(case: Case, settings: Settings) -> Shown:
+    """The guess against ε."""
+    pictures = list(eps_picture(case.view))
+    if not pictures:
+        return refused(
+            f"{case.of_records.mechanism.words()} has no other ε to draw the guess against.",
+            "Ask how the guess grows over releases.",
+        )
+    before, after = (in_percent(share) for share in (case.view.record.before, case.view.record.after))
+    most = "at most " if case.view.record.is_bound else ""
+    nats = case.of_records.epsilon.nats
+    sentence = (
+        f"At ε = {nats:.6g} one record is guessed with {most}{after} after one release, {before} before."
+    )
+    return of_pictures(sentence, pictures)
+
+
+def releases(case: Case, settings: Settings) -> Shown:
+    """The guess release by release."""
+    count = case.of_records.observations
+    pictures = list(releases_picture(case.view, max(FEWEST_RELEASES, 2 * count)))
+    found = case.view.repeated(count)
+    most = "" if found.exact else "at most "
+    often = "one release" if count == 1 else f"{count} releases"
+    sentence = f"After {often} of the same data one record is guessed with {most}{in_percent(found.guess)}."
+    return of_pictures(sentence, pictures)

@@ -1,0 +1,72 @@
+"""Starting the studio: one socket on this machine, one link in the terminal."""
+
+from __future__ import annotations
+
+import socket
+import webbrowser
+from pathlib import Path
+
+from sievert.errors import FileError, SievertError
+from sievert.studio._first import FIRST
+from sievert.studio._gate import Gate
+
+__all__ = ["serve"]
+
+LOOPBACK, LARGEST_PORT = "127.0.0.1", 65535
+
+
+def serve(file: Path | None = None, port: int = 0, *, browser: bool = True) -> None:
+    """Serve the studio until it is interrupted.
+
+    Parameters
+    ----------
+    file : the TOML file to open; its folder is all that is read. Without one, the current folder
+    port : where to listen on 127.0.0.1; any free one by default
+    browser : whether to open the page in the browser
+    """
+    folder, name = (Path(), "untitled.toml") if file is None else (file.parent, file.name)
+    text = FIRST if file is None else _text_of(file)
+    try:
+        import uvicorn
+
+        from sievert.studio._site import Studio
+    except ModuleNotFoundError as problem:
+        raise SievertError(
+            f"the studio needs {problem.name}: install it with `pip install 'sievert[studio]'`"
+        ) from None
+    listener = _listener(port)
+    gate = Gate(listener.getsockname()[1])
+    studio = Studio(folder.resolve(), text, name, gate)
+    # Nothing is logged: a log would outlive the page.
+    config = uvicorn.Config(
+        studio.app, log_level="critical", access_log=False, ws="none", server_header=False, date_header=False
+    )
+    print(f"The studio is at {gate.link}\nThe link works once; press Ctrl-C here to end.", flush=True)
+    if browser:
+        webbrowser.open(gate.link)
+    uvicorn.Server(config).run(sockets=[listener])
+
+
+def _text_of(file: Path) -> str:
+    if file.suffix != ".toml":
+        raise FileError(f"{file}: a TOML file is needed here")
+    try:
+        return file.read_text(encoding="utf-8-sig")
+    except OSError as problem:
+        raise FileError(f"{file}: cannot be read ({problem.strerror})") from None
+    except ValueError:
+        raise FileError(f"{file}: is not UTF-8 text; save it as UTF-8") from None
+
+
+def _listener(port: int) -> socket.socket:
+    """A socket that only this machine reaches."""
+    if not 0 <= port <= LARGEST_PORT:
+        raise SievertError(f"port is {port}; give one from 0 (any free one) to {LARGEST_PORT}")
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((LOOPBACK, port))
+    except OSError as problem:
+        listener.close()
+        raise SievertError(f"port {port} of {LOOPBACK} cannot be used ({problem.strerror})") from None
+    return listener

@@ -1,0 +1,403 @@
+"""The web side: routes, and at their gate everything a request must be before it is looked at."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from sievert.errors import SievertError
+from sievert.studio._children import Children, Run
+from sievert.studio._folder import inside
+from sievert.studio._gate import HEADERS, SAFE, Gate
+from sievert.studio._names import TITLES
+
+__all__ = ["Studio"]
+
+# Bytes of a request; a file with longer lists names tables.
+LARGEST_BODY = 2_000_000
+# Seconds that an answer is waited for, and a headline; what takes longer goes on as a job.
+PATIENCE, HEADLINE = 1.0, 4.0
+# Seconds after which another child gets warm, so that the next question finds one.
+LONG = 0.3
+KEPT_ANSWERS, KEPT_JOBS = 256, 64
+LIBRARY = "plotly-cartesian.min.js"
+STATIC = re.compile(r"[a-z0-9-]+\.(js|css|svg|html)")
+TYPES = {"js": "text/javascript", "css": "text/css", "svg": "image/svg+xml", "html": "text/html"}
+
+
+class Problem(Exception):
+    """A request that is answered by a status and a sentence."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status, self.message = status, message
+
+
+class Studio:
+    """The application of one folder.
+
+    Parameters
+    ----------
+    folder : what may be read; all else is out of reach
+    text : of the file that the page opens with
+    name : of that file
+    gate : who may ask
+    """
+
+    def __init__(self, folder: Path, text: str, name: str, gate: Gate) -> None:
+        self.folder, self.text, self.name, self.gate = folder, text, name, gate
+        self.children = Children(folder, name)
+        self._answers: OrderedDict[tuple[str, str, str], str] = OrderedDict()
+        self._jobs: OrderedDict[str, tuple[Run, str, str, str]] = OrderedDict()
+        self.app = _Gated(
+            Starlette(
+                routes=[
+                    Route("/", self._page),
+                    Route("/static/{name}", self._static),
+                    Route("/api/start", self._asked(self._start)),
+                    Route("/api/open", self._asked(self._open), methods=["POST"]),
+                    Route("/api/check", self._asked(self._check), methods=["POST"]),
+                    Route("/api/edit", self._asked(self._edit), methods=["POST"]),
+                    Route("/api/answer", self._asked(self._answer), methods=["POST"]),
+                    Route("/api/backward", self._asked(self._backward), methods=["POST"]),
+                    Route("/api/export", self._asked(self._export), methods=["POST"]),
+                    Route("/api/report", self._asked(self._report), methods=["POST"]),
+                    Route("/api/jobs", self._asked(self._job), methods=["POST"]),
+                    Route("/api/jobs/{id}", self._asked(self._job_state)),
+                    Route("/api/jobs/{id}", self._asked(self._job_end), methods=["DELETE"]),
+                ],
+                lifespan=self._alive,
+            ),
+            gate,
+        )
+
+    @asynccontextmanager
+    async def _alive(self, app: Starlette) -> AsyncIterator[None]:
+        self.children.start()
+        try:
+            yield
+        finally:
+            self.children.close()
+
+    # ── Pages ───────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def _page(self, request: Request) -> Response:
+        if "token" in request.query_params:
+            if not self.gate.takes(request.query_params["token"]):
+                return PlainTextResponse("This link was used already; start the studio again.", 403)
+            return RedirectResponse("/", 303, {"set-cookie": self.gate.set_cookie})
+        return _file("index.html")
+
+    async def _static(self, request: Request) -> Response:
+        return _file(request.path_params["name"])
+
+    # ── Questions ───────────────────────────────────────────────────────────────────────────────────────────
+
+    def _asked(
+        self, answer: Callable[[Request, Mapping[str, Any]], Awaitable[Response]]
+    ) -> Callable[[Request], Awaitable[Response]]:
+        """A question: its body is JSON, and what goes wrong is a sentence."""
+
+        async def asked(request: Request) -> Response:
+            try:
+                given = {} if request.method != "POST" else await _body(request)
+                return await answer(request, given)
+            except Problem as problem:
+                return _json({"message": problem.message}, problem.status)
+
+        return asked
+
+    async def _start(self, request: Request, given: Mapping[str, Any]) -> Response:
+        run = await self._whole("start")
+        told = [json.loads(part) for name, part in run.parts.items() if name != "schema"]
+        merged = {key: item for part in told for key, item in part.items()}
+        return _json(
+            {
+                **merged,
+                "schema": json.loads(run.parts["schema"]),
+                "text": self.text,
+                "name": self.name,
+                "folder_name": self.folder.resolve().name,
+                "examples": _files(self.folder),
+            }
+        )
+
+    async def _open(self, request: Request, given: Mapping[str, Any]) -> Response:
+        name = _text(given, "name")
+        if name not in _files(self.folder):
+            raise Problem(404, "there is no such file in the folder of the studio")
+        try:
+            path = inside(self.folder, name)
+            return _json({"name": name, "text": path.read_text(encoding="utf-8-sig")})
+        except (OSError, SievertError, UnicodeDecodeError):
+            raise Problem(422, f"{name} cannot be read") from None
+
+    async def _check(self, request: Request, given: Mapping[str, Any]) -> Response:
+        return _json(await self._checked(_text(given, "text"), _edits(given)))
+
+    async def _edit(self, request: Request, given: Mapping[str, Any]) -> Response:
+        edit = {key: given[key] for key in ("path", "value", "toml", "control") if key in given}
+        found = await self._checked(_text(given, "text"), _edits({"edits": [edit]}))
+        wrong = [error for error in found["errors"] if error["path"] == list(edit.get("path", ()))]
+        if found["text"] == given["text"] and wrong:
+            raise Problem(422, wrong[0]["message"])
+        return _json({"text": found["text"]})
+
+    async def _checked(self, text: str, edits: list[dict[str, Any]]) -> dict[str, Any]:
+        run = await self._whole("check", text=text, edits=edits)
+        found: dict[str, Any] = json.loads(run.parts["check"])
+        return found
+
+    async def _answer(self, request: Request, given: Mapping[str, Any]) -> Response:
+        found = await self._checked(_text(given, "text"), _edits(given))
+        parts, settings = _parts(given), _table(given, "settings")
+        answers = await self._parts(found, parts, settings) if found["ok"] else {}
+        return _json_with(found, "parts", answers)
+
+    async def _parts(
+        self, found: dict[str, Any], parts: list[str], settings: dict[str, Any]
+    ) -> dict[str, str]:
+        """The parts as JSON; those that take long go on as jobs."""
+        state, set_ = found["hash"], json.dumps(settings, sort_keys=True)
+        kept = self._answers
+        known = {name: kept[state, name, set_] for name in parts if (state, name, set_) in kept}
+        missing = [name for name in parts if name not in known]
+        if missing:
+            run = self.children.ask("answer", missing, text=found["text"], parts=missing, settings=settings)
+            await run.has(missing[0], LONG)
+            if not run.over:
+                self.children.start()
+                await run.has(missing[0], HEADLINE if missing[0] == "headline" else PATIENCE)
+                await run.finished(PATIENCE)
+            self._keep(run, state, set_)
+            if run.state == "failed":
+                raise Problem(422, run.problem)
+            for name in missing:
+                job = "" if name in run.parts else self._register(run, name, state, set_)
+                known[name] = json.dumps({"job": job}) if job else run.parts[name]
+        return {name: known[name] for name in parts}
+
+    def _keep(self, run: Run, state: str, set_: str) -> None:
+        for name, part in run.parts.items():
+            self._answers[state, name, set_] = part
+            self._answers.move_to_end((state, name, set_))
+        while len(self._answers) > KEPT_ANSWERS:
+            self._answers.popitem(last=False)
+
+    def _register(self, run: Run, name: str, state: str, set_: str) -> str:
+        id_ = f"{run.id}-{name}"
+        self._jobs[id_] = (run, name, state, set_)
+        while len(self._jobs) > KEPT_JOBS:
+            self._jobs.popitem(last=False)
+        return id_
+
+    async def _whole(self, question: str, **given: Any) -> Run:
+        """A question that is waited for."""
+        run = self.children.ask(question, **given)
+        if not await run.finished(LONG):
+            self.children.start()
+            await run.finished()
+        if run.state != "done":
+            raise Problem(422, run.problem or "the work was stopped")
+        return run
+
+    async def _backward(self, request: Request, given: Mapping[str, Any]) -> Response:
+        limit = given.get("limit")
+        if not isinstance(limit, int | float) or isinstance(limit, bool):
+            raise Problem(422, "limit must be a number")
+        run = await self._whole(
+            "backward", text=_text(given, "text"), quantity=_text(given, "quantity"), limit=float(limit)
+        )
+        told = {name: json.loads(part) for name, part in run.parts.items()}
+        return _json({"refused": told["refused"]["sentence"]} if "refused" in told else told)
+
+    async def _export(self, request: Request, given: Mapping[str, Any]) -> Response:
+        run = await self._whole("export", text=_text(given, "text"), form=_text(given, "form"))
+        return _json(json.loads(run.parts["export"]))
+
+    async def _report(self, request: Request, given: Mapping[str, Any]) -> Response:
+        run = await self._whole("report", text=_text(given, "text"))
+        name = f"{Path(self.name).stem}.html"
+        headers = {"content-disposition": f'attachment; filename="{re.sub("[^A-Za-z0-9._-]", "-", name)}"'}
+        return Response(json.loads(run.parts["report"])["html"], 200, headers, "text/html")
+
+    # ── Jobs ────────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def _job(self, request: Request, given: Mapping[str, Any]) -> Response:
+        found = await self._checked(_text(given, "text"), [])
+        if not found["ok"]:
+            raise Problem(422, found["errors"][0]["message"])
+        name, settings = _parts({"parts": [given.get("part")]})[0], _table(given, "settings")
+        run = self.children.ask("answer", [name], text=found["text"], parts=[name], settings=settings)
+        self.children.start()
+        return _json({"job": self._register(run, name, found["hash"], json.dumps(settings, sort_keys=True))})
+
+    def _of(self, request: Request) -> tuple[Run, str, str, str]:
+        found = self._jobs.get(request.path_params["id"])
+        if found is None:
+            raise Problem(404, "there is no such job")
+        return found
+
+    async def _job_state(self, request: Request, given: Mapping[str, Any]) -> Response:
+        run, name, state, set_ = self._of(request)
+        self._keep(run, state, set_)
+        told: dict[str, Any] = {"state": "done" if name in run.parts else run.state, "progress": None}
+        if run.progress is not None:
+            told["progress"] = dict(zip(("words", "done", "total"), run.progress, strict=True))
+        if run.state == "failed":
+            told["message"] = run.problem
+        return _json_with(told, "answer", run.parts.get(name))
+
+    async def _job_end(self, request: Request, given: Mapping[str, Any]) -> Response:
+        run = self._of(request)[0]
+        self.children.cancel(run)
+        return _json({"state": run.state})
+
+
+class _Gated:
+    """The gate before everything: hosts, origins, upgrades and cookies; every reply has the headers."""
+
+    def __init__(self, app: ASGIApp, gate: Gate) -> None:
+        self._app, self._gate = app, gate
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        if scope["type"] == "websocket":
+            await receive()
+            await send({"type": "websocket.close", "code": 1008})
+            return
+
+        async def send_with_headers(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                kept = [(name, value) for name, value in message["headers"] if name.decode() not in HEADERS]
+                message["headers"] = kept + [
+                    (name.encode(), value.encode()) for name, value in HEADERS.items()
+                ]
+            await send(message)
+
+        reason = self._gate.refusal(scope["method"], headers)
+        request = Request(scope)
+        opening = scope["path"] == "/" and scope["method"] in SAFE and "token" in request.query_params
+        if reason is None and not opening and not self._gate.knows(request.cookies):
+            reason = "open the link that the terminal shows: this browser has not done so"
+        app = self._app if reason is None else _json({"message": reason}, 403)
+        await app(scope, receive, send_with_headers)
+
+
+# ── What a request holds ────────────────────────────────────────────────────────────────────────────────────
+
+
+async def _body(request: Request) -> Mapping[str, Any]:
+    """The table that a body holds; nothing but JSON, and no more than is allowed."""
+    kind, _, further = request.headers.get("content-type", "").partition(";")
+    if kind.strip().lower() != "application/json" or further.strip().lower() not in ("", "charset=utf-8"):
+        raise Problem(415, "send application/json")
+    content = bytearray()
+    try:
+        async for chunk in request.stream():
+            content += chunk
+            if len(content) > LARGEST_BODY:
+                raise Problem(413, f"the request has more than {LARGEST_BODY:,} bytes")
+    except ClientDisconnect:
+        raise Problem(422, "the request broke off") from None
+    try:
+        given = json.loads(content)
+    except (ValueError, RecursionError):
+        raise Problem(422, "the body is no JSON") from None
+    if not isinstance(given, dict):
+        raise Problem(422, "the body must be a JSON object")
+    return given
+
+
+def _text(given: Mapping[str, Any], key: str) -> str:
+    found = given.get(key)
+    if not isinstance(found, str) or not _encodes(found):
+        raise Problem(422, f"{key} must be a text")
+    return found
+
+
+def _encodes(text: str) -> bool:
+    """Whether a text has no half of a letter in it."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _table(given: Mapping[str, Any], key: str) -> dict[str, Any]:
+    found = given.get(key, {})
+    if not isinstance(found, dict):
+        raise Problem(422, f"{key} must be an object")
+    return found
+
+
+def _edits(given: Mapping[str, Any]) -> list[dict[str, Any]]:
+    found = given.get("edits", [])
+    if not isinstance(found, list) or not all(map(_is_edit, found)):
+        raise Problem(422, "edits must be a list of {path, value}, {path, toml} or {control, value}")
+    return found
+
+
+def _is_edit(edit: Any) -> bool:
+    if not isinstance(edit, dict):
+        return False
+    if "control" in edit:
+        return isinstance(edit["control"], str) and isinstance(edit.get("value"), int | float)
+    path = edit.get("path")
+    proper = isinstance(path, list) and path and all(isinstance(step, str | int) for step in path)
+    return bool(proper) and (isinstance(edit.get("toml"), str) if "toml" in edit else "value" in edit)
+
+
+def _parts(given: Mapping[str, Any]) -> list[str]:
+    found = given.get("parts", [])
+    if not isinstance(found, list) or any(name not in TITLES for name in found):
+        raise Problem(422, f"parts are some of {', '.join(TITLES)}")
+    return list(dict.fromkeys(found))
+
+
+# ── Replies ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _json(content: Any, status: int = 200) -> Response:
+    return Response(json.dumps(content, allow_nan=False), status, media_type="application/json")
+
+
+def _json_with(content: dict[str, Any], key: str, parts: dict[str, str] | str | None) -> Response:
+    """Content beside answers that are JSON already."""
+    if isinstance(parts, dict):
+        parts = "{" + ", ".join(f"{json.dumps(name)}: {part}" for name, part in parts.items()) + "}"
+    whole = json.dumps(content, allow_nan=False)[:-1]
+    return Response(f"{whole}, {json.dumps(key)}: {parts or 'null'}}}", media_type="application/json")
+
+
+def _file(name: str) -> Response:
+    """A file of the page; the drawing library is the reports'."""
+    if name == LIBRARY:
+        path = resources.files("sievert.report").joinpath("plotly", name)
+        return Response(path.read_bytes(), media_type="text/javascript")
+    match = STATIC.fullmatch(name)
+    path = resources.files("sievert.studio").joinpath("static", name)
+    if match is None or not path.is_file():
+        return _json({"message": "there is no such file"}, 404)
+    return Response(path.read_bytes(), media_type=TYPES[match[1]])
+
+
+def _files(folder: Path) -> list[str]:
+    """The files that describe something, in the folder itself."""
+    return sorted(path.name for path in folder.glob("*.toml") if path.is_file() and not path.is_symlink())

@@ -1,0 +1,89 @@
+// The secret graph, drawn, and its edges edited: choose a value, then another, and the edge between them comes or goes.
+import { h, svg } from "./dom.js";
+
+const WIDTH = 640;
+const HEIGHT = 420;
+const MARGIN = 40;
+// Pixels of a letter, nearly.
+const LETTER = 8;
+
+/** A value as its node shows it. */
+const named = node => (String(node.name).length > 22 ? `${String(node.name).slice(0, 21)}…` : String(node.name));
+
+export class GraphEditor {
+  constructor(change) {
+    this.change = change;
+    this.chosen = null;
+    this.drawing = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "graph", role: "group", "aria-label": "Values that must not be told apart" });
+    this.hint = h("p", { class: "soft" });
+    this.element = h("figure", { "data-part": "secrets" }, this.drawing, h("figcaption", {}, this.hint));
+  }
+
+  show(graph, hash) {
+    this.graph = graph;
+    this.drawing.dataset.hash = hash;
+    this.chosen = null;
+    this.draw();
+  }
+
+  draw(focus = null) {
+    const { nodes, edges, editable } = this.graph;
+    const places = this.places(nodes);
+    const lines = edges.map(([a, b]) => svg("line", { x1: places[a][0], y1: places[a][1], x2: places[b][0], y2: places[b][1], class: "edge" }));
+    const marks = nodes.map((node, i) => this.node(node, i, places[i], editable));
+    this.drawing.replaceChildren(...lines, ...marks);
+    this.hint.textContent = this.words(editable);
+    if (focus !== null) marks[focus]?.focus();
+  }
+
+  words(editable) {
+    if (!editable) return "Joined values must not be told apart.";
+    if (this.chosen === null) return "Joined values must not be told apart. Choose a value to join it to another, or to part them.";
+    return `${this.graph.nodes[this.chosen].name} is chosen: choose another value to join or part them, or the same again to leave it.`;
+  }
+
+  node(node, i, [x, y], editable) {
+    const joined = this.graph.edges.filter(edge => edge.includes(i)).map(([a, b]) => this.graph.nodes[a === i ? b : a].name);
+    const attributes = editable ? {
+      role: "button", tabindex: "0", "aria-pressed": String(this.chosen === i),
+      "aria-label": `${node.name}, joined with ${joined.join(", ") || "nothing"}`,
+      onclick: () => this.choose(i),
+      onkeydown: event => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); this.choose(i); } },
+    } : {};
+    const [right, below] = [(x - WIDTH / 2) / WIDTH, (y - HEIGHT / 2) / HEIGHT];
+    const beside = Math.abs(right) > 0.12;
+    const anchor = beside ? (right > 0 ? "start" : "end") : "middle";
+    return svg("g", { class: this.chosen === i ? "node chosen" : "node", ...attributes },
+      svg("circle", { cx: x, cy: y, r: 16, class: "target" }), svg("circle", { cx: x, cy: y, r: 9 }),
+      svg("text", { x: beside ? x + Math.sign(right) * 18 : x, y: y + (beside ? 5 : below < 0 ? -18 : 30), "text-anchor": anchor }, named(node)));
+  }
+
+  choose(i) {
+    if (this.chosen === null) this.chosen = i;
+    else if (this.chosen === i) this.chosen = null;
+    else return this.toggle(this.chosen, i);
+    this.draw(i);
+  }
+
+  toggle(a, b) {
+    const same = ([x, y]) => (x === a && y === b) || (x === b && y === a);
+    const { nodes, edges, path } = this.graph;
+    const changed = edges.some(same) ? edges.filter(edge => !same(edge)) : [...edges, [Math.min(a, b), Math.max(a, b)]];
+    this.graph = { ...this.graph, edges: changed };
+    this.chosen = null;
+    this.draw(b);
+    this.change({ path, value: { edges: changed.map(([x, y]) => [nodes[x].name, nodes[y].name]) } });
+  }
+
+  /** The server's places, fitted to the drawing. */
+  places(nodes) {
+    const spread = axis => {
+      const all = nodes.map(node => node[axis]);
+      const [low, high] = [Math.min(...all), Math.max(...all)];
+      return value => (high > low ? (value - low) / (high - low) : 0.5);
+    };
+    const [x, y] = [spread("x"), spread("y")];
+    const side = MARGIN + LETTER * Math.max(...nodes.map(node => named(node).length));
+    return nodes.map(node => [side + x(node.x) * (WIDTH - 2 * side), HEIGHT - MARGIN - y(node.y) * (HEIGHT - 2 * MARGIN)]);
+  }
+}

@@ -1,0 +1,136 @@
+// One text and its undo list. Changes wait here until the server has made them; one request is in flight, and what
+// waits is always the newest: a change of a key takes the place of an older one of the same key.
+import { post } from "./api.js";
+import { awaited, outcome } from "./jobs.js";
+
+// Changes from one source within this time (milliseconds) are one step of the undo list.
+const ONE_STEP = 900;
+const LONGEST = 500;
+
+const keyOf = edit => JSON.stringify(edit.control ?? edit.path);
+
+export class State {
+  /** @param callbacks what is wanted of a text, and who shows its headline, its pictures, that work is under way, and what failed. */
+  constructor({ wanted, headline, pictures, busy, failed }) {
+    Object.assign(this, { wanted, headline, pictures, busy, failed });
+    this.text = "";
+    this.answer = null;
+    this.undone = [];
+    this.done = [];
+    this.waiting = new Map();
+    this.version = 0;
+    this.running = null;
+    this.dirty = false;
+    this.last = { source: null, at: 0 };
+  }
+
+  /** Changes of keys, or of what a slider stands for, made together. */
+  edit(...changes) {
+    for (const change of changes) {
+      this.waiting.delete(keyOf(change));
+      this.waiting.set(keyOf(change), change);
+    }
+    return this.ask();
+  }
+
+  /** The whole text anew, as it was typed, opened, undone or redone. */
+  replace(text, source) {
+    if (text === this.text) return this.settled();
+    this.keep(text, source);
+    this.version += 1;
+    return this.ask();
+  }
+
+  undo() {
+    this.step(this.done, this.undone);
+  }
+
+  redo() {
+    this.step(this.undone, this.done);
+  }
+
+  step(from, to) {
+    if (!from.length) return;
+    to.push(this.text);
+    this.text = from.pop();
+    this.waiting.clear();
+    this.last = { source: null, at: 0 };
+    this.version += 1;
+    this.ask();
+  }
+
+  /** Ask for everything that can be seen; what is asked meanwhile waits for its turn. */
+  ask() {
+    this.dirty = true;
+    this.running ??= this.rounds().finally(() => { this.running = null; });
+    return this.running;
+  }
+
+  settled() {
+    return this.running ?? Promise.resolve();
+  }
+
+  async rounds() {
+    this.busy(true);
+    try {
+      while (this.dirty) {
+        this.dirty = false;
+        await this.round();
+      }
+    } catch (error) {
+      this.failed(error);
+    } finally {
+      this.busy(false);
+    }
+  }
+
+  /** Edits and headline, then the pictures of the same text. */
+  async round() {
+    const { version } = this;
+    const edits = [...this.waiting.values()];
+    let first;
+    try {
+      first = await post("answer", { text: this.text, edits: edits.map(({ source, ...edit }) => edit), parts: ["headline"], settings: {} });
+    } catch (error) {
+      for (const edit of edits) this.forget(edit);
+      throw error;
+    }
+    // Whole text replaced meanwhile: the changes are made again, to the newer one.
+    if (version !== this.version) return;
+    for (const edit of edits) this.forget(edit);
+    const source = edits.length ? keyOf(edits.at(-1)) : null;
+    if (first.text !== undefined && first.text !== this.text) this.keep(first.text, source);
+    this.answer = first;
+    this.headline(first);
+    if (!await this.later(first, version)) return;
+    const { parts, settings } = this.wanted();
+    if (!first.ok || !parts.length) return;
+    const second = await post("answer", { text: this.text, parts, settings });
+    if (version === this.version) await this.pictures(second);
+  }
+
+  /** A headline that takes a while comes before the pictures all the same, unless something newer waits. */
+  async later(first, version) {
+    const { job } = first.parts?.headline ?? {};
+    if (!job) return true;
+    const found = await awaited(job, () => version === this.version && !this.dirty, () => {});
+    if (found === null || version !== this.version) return false;
+    this.headline({ ...first, parts: { ...first.parts, headline: outcome(found) } });
+    return true;
+  }
+
+  /** Only if no newer change of the same key has taken its place. */
+  forget(edit) {
+    if (this.waiting.get(keyOf(edit)) === edit) this.waiting.delete(keyOf(edit));
+  }
+
+  keep(text, source) {
+    const at = performance.now();
+    const same = source !== null && source === this.last.source && at - this.last.at < ONE_STEP;
+    if (!same) this.done.push(this.text);
+    if (this.done.length > LONGEST) this.done.shift();
+    this.undone.length = 0;
+    this.last = { source, at };
+    this.text = text;
+  }
+}

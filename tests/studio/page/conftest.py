@@ -1,0 +1,208 @@
+"""The studio in a real browser: one server and one browser for all tests of this folder.
+
+Every page is watched: an error in its console, a violation of its policy, a request that leaves this machine
+or a private cell in anything the server sends fails the test that saw it.
+"""
+
+import json
+import os
+import shutil
+import socket
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+# What stands in every private table of the folder that the studio is started in.
+CANARY = "zq7canary"
+EXAMPLES = sorted(Path("examples").glob("*.toml"))
+OPTIONS = [
+    "--no-sandbox",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-default-apps",
+    "--disable-sync",
+    "--no-first-run",
+    "--disable-lcd-text",
+]
+
+
+@dataclass
+class Watch:
+    """What a page did that it must not do."""
+
+    problems: list[str] = field(default_factory=list)
+
+    def attach(self, page: Any) -> None:
+        page.on("console", self._said)
+        page.on("pageerror", lambda error: self.problems.append(f"error: {error}"))
+        page.on("request", self._asked)
+
+    def _said(self, message: Any) -> None:
+        if message.type in ("error", "warning"):
+            self.problems.append(f"{message.type}: {message.text}")
+
+    def _asked(self, request: Any) -> None:
+        address = urlsplit(request.url)
+        if address.scheme not in ("data", "blob") and address.hostname != "127.0.0.1":
+            self.problems.append(f"request to {request.url}")
+
+
+class Recorder:
+    """An application with every byte that it sends looked at."""
+
+    def __init__(self, app: Any) -> None:
+        self.app, self.sent, self.found = app, 0, []  # type: ignore[var-annotated]
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        async def looked_at(message: Any) -> None:
+            shown = repr(message.get("headers", ())).encode() + message.get("body", b"")
+            self.sent += len(shown)
+            if CANARY.encode() in shown:
+                self.found.append(scope["path"])
+            await send(message)
+
+        await self.app(scope, receive, looked_at)
+
+
+@pytest.fixture(scope="package")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The examples, with a canary in every private table."""
+    place = tmp_path_factory.mktemp("studio") / "examples"
+    shutil.copytree("examples", place, ignore=shutil.ignore_patterns("out", "letters", "users"))
+    for path in EXAMPLES:
+        for name in private_tables(path):
+            table = place / name
+            first, *rows = table.read_text(encoding="utf-8").splitlines()
+            cells = [",".join([CANARY] * len(first.split(",")))] * max(1, len(rows[:3]))
+            table.write_text("\n".join([first, *cells, ""]), encoding="utf-8")
+    return place
+
+
+def private_tables(path: Path) -> list[str]:
+    """The files of a TOML file that nobody but its owner may read."""
+    import tomllib
+
+    data = tomllib.loads(path.read_text(encoding="utf-8")).get("data", {})
+    return [data["input"]] if "input" in data else []
+
+
+@pytest.fixture(scope="package")
+def served(folder: Path) -> Iterator[tuple[str, Recorder]]:
+    """The studio, started in that folder: the link of its terminal, and what it sends."""
+    import uvicorn
+
+    from sievert.studio import Gate, Studio
+
+    listener = socket.create_server(("127.0.0.1", 0))
+    gate = Gate(listener.getsockname()[1])
+    text = (folder / "census-count.toml").read_text(encoding="utf-8")
+    app = Recorder(Studio(folder, text, "census-count.toml", gate).app)
+    server = uvicorn.Server(uvicorn.Config(app, log_level="critical", access_log=False, ws="none"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    yield gate.link, app
+    server.should_exit = True
+    thread.join(10)
+
+
+@pytest.fixture(scope="package")
+def context(served: tuple[str, Recorder]) -> Iterator[Any]:
+    """A window of Debian's Chromium that holds the studio's cookie."""
+    program = next((path for name in ("chromium", "chromium-browser") if (path := shutil.which(name))), None)
+    if program is None:
+        reason = "chromium was not found (Debian package chromium)"
+        if os.environ.get("SIEVERT_REQUIRE_BROWSER") == "1":
+            pytest.fail(reason, pytrace=False)
+        pytest.skip(reason)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=program, args=OPTIONS)
+        opened = browser.new_context(viewport={"width": 1400, "height": 1000}, color_scheme="light")
+        opened.set_default_timeout(30_000)
+        opened.add_init_script(path=Path(__file__).with_name("probes.js"))
+        first = opened.new_page()
+        first.goto(served[0])
+        first.close()
+        yield opened
+        browser.close()
+
+
+@dataclass
+class Studio:
+    """A page of the studio, and what a test asks of it."""
+
+    page: Any
+    watch: Watch
+    folder: Path
+
+    def text(self) -> str:
+        """The TOML on the page."""
+        found: str = self.page.input_value("#text")
+        return found
+
+    def settle(self) -> None:
+        """Wait until nothing is on its way: typed words, answers, long work of what is seen."""
+        self.page.wait_for_selector("body[data-idle=true]")
+        self.page.wait_for_selector("[role=tabpanel]:not([hidden]) .job:not([hidden])", state="hidden")
+        self.page.wait_for_selector("[data-hurried]", state="detached")
+
+    def only_checked(self) -> None:
+        """From now on the server checks the text and computes nothing from it."""
+
+        def emptied(route: Any) -> None:
+            asked = route.request.post_data_json
+            route.continue_(post_data=json.dumps({**asked, "parts": []}))
+
+        self.page.route("**/api/answer", emptied)
+
+    def write(self, text: str) -> None:
+        """Type a whole file."""
+        self.page.fill("#text", text)
+        self.page.eval_on_selector("#text", "element => element.blur()")
+        self.settle()
+
+    def tab(self, name: str) -> None:
+        self.page.click(f"#tab-{name}")
+        self.settle()
+
+    def headline(self) -> str:
+        found: str = self.page.inner_text("#headline > p")
+        return found
+
+    def probe(self, name: str, argument: Any = None) -> Any:
+        """One of the questions in probes.js."""
+        return self.page.evaluate("([name, argument]) => probes[name](argument)", [name, argument])
+
+    def audited(self) -> Any:
+        """The audit of the TOML on the page, by the library."""
+        import sievert as sv
+
+        path = self.folder / "of-the-page.toml"
+        path.write_text(self.text(), encoding="utf-8")
+        try:
+            return sv.audit(sv.load(path))
+        finally:
+            path.unlink()
+
+
+@pytest.fixture
+def studio(context: Any, served: tuple[str, Recorder], folder: Path) -> Iterator[Studio]:
+    """The studio's page, newly opened, and what went wrong on it."""
+    watch = Watch()
+    page = context.new_page()
+    watch.attach(page)
+    page.goto(served[0].partition("?")[0])
+    page.wait_for_selector("body[data-ready=true]")
+    yield Studio(page, watch, folder)
+    content = page.content()
+    page.evaluate("() => localStorage.clear()")
+    page.close()
+    assert watch.problems == []
+    assert CANARY not in content
+    assert served[1].sent > 0 and served[1].found == []

@@ -1,0 +1,145 @@
+"""What the page shows is what the library says of the text on it, in every picture at once."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from sievert.numerics import in_percent
+
+PICTURES = ("guess", "noise", "epsilon")
+
+
+def agree(studio: Any) -> None:
+    """Headline, sliders and every picture show one state: that of the audit of the TOML on the page."""
+    audit = studio.audited()
+    assert studio.headline() == str(audit)
+    hashes = studio.probe("hashes")
+    assert len(hashes) > len(PICTURES) and len(set(hashes)) == 1 and hashes[0]
+    eps = float(re.findall(r"^eps = (\S+)", studio.text(), re.MULTILINE)[0])
+    assert float(studio.page.input_value("#eps-box")) == pytest.approx(eps, rel=1e-5)
+    drawn = re.findall(r"here: ([\d.]+)", studio.probe("words", "epsilon"))
+    assert [float(number) for number in drawn] == [pytest.approx(eps, rel=1e-2)]
+    guess = studio.page.inner_text("#panel-glance .card:has([data-part=guess])")
+    assert in_percent(audit.record.after) in guess
+    bars = studio.probe("bars", "guess")
+    assert bars[:2] == pytest.approx([float(audit.record.before), float(audit.record.after)])
+
+
+def test_a_key_press_moves_headline_and_pictures(studio: Any) -> None:
+    agree(studio)
+    before, text = studio.probe("hashes")[0], studio.text()
+    studio.page.focus("#eps-range")
+    for _ in range(3):
+        studio.page.keyboard.press("ArrowRight")
+    studio.settle()
+    assert studio.probe("hashes")[0] != before
+    changed = [
+        pair for pair in zip(text.splitlines(), studio.text().splitlines(), strict=True) if len(set(pair)) > 1
+    ]
+    assert len(changed) == 1 and changed[0][1].startswith("eps = ")
+    agree(studio)
+
+
+@pytest.mark.parametrize("part", PICTURES)
+def test_a_picture_that_is_not_drawn_anew_is_noticed(studio: Any, part: str) -> None:
+    studio.probe("sabotage", part)
+    studio.page.focus("#eps-range")
+    studio.page.keyboard.press("ArrowRight")
+    studio.settle()
+    with pytest.raises(AssertionError):
+        agree(studio)
+
+
+def test_forty_changes_in_a_hurry_agree_at_the_end(studio: Any) -> None:
+    studio.probe("hurry")
+    studio.settle()
+    agree(studio)
+    assert f"observations = {studio.page.input_value('#releases-box')}" in studio.text()
+    assert studio.page.input_value("#releases-box") != "10"
+
+
+def test_changes_are_undone_and_done_again(studio: Any) -> None:
+    first = studio.text()
+    studio.page.fill("#eps-box", "1.5")
+    studio.page.press("#eps-box", "Enter")
+    studio.settle()
+    second = studio.text()
+    studio.write(second.replace('secrets = "complete"', 'secrets = "line"'))
+    third = studio.text()
+    assert len({first, second, third}) == 3
+    seen = []
+    for step in ("undo", "undo", "redo", "redo"):
+        studio.page.click(f"#{step}")
+        studio.settle()
+        seen.append(studio.text())
+        agree(studio)
+    assert seen == [second, first, second, third]
+    assert studio.page.is_disabled("#redo")
+
+
+def test_errors_stand_at_their_key(studio: Any) -> None:
+    """The answers go, nothing is computed from a broken file, and the words typed stay."""
+    studio.write(studio.text().replace("records = 100", "records = -3"))
+    field = studio.page.locator('[data-path=\'["policy","records"]\']')
+    assert field.locator("input").get_attribute("aria-invalid") == "true"
+    assert "-3" in field.locator(".trouble").inner_text()
+    assert "records = -3" in studio.text() and studio.page.is_disabled("#eps-range")
+    assert studio.page.locator(".js-plotly-plot").count() == 0
+    studio.page.click("#errors button")
+    assert studio.probe("chosen") == "records = -3"
+    field.locator("input").fill("100")
+    field.locator("input").press("Enter")
+    studio.settle()
+    agree(studio)
+
+
+def test_the_accepted_limit_is_solved_backwards(studio: Any) -> None:
+    """ε taken for 30 % keeps 30 %, and not by much; what any mechanism keeps is less."""
+    studio.page.fill("#limit", "0.3")
+    studio.page.locator(".solved p", has_text="30.0%").wait_for()
+    this, any_mechanism = studio.page.locator(".solved button").all_inner_texts()
+    assert float(any_mechanism.split()[-1]) < float(this.split()[-1])
+    studio.page.click(".solved button >> nth=0")
+    studio.settle()
+    assert f"eps = {this.split()[-1]}" in studio.text()
+    assert 0.295 < studio.audited().repeated_guess <= 0.3
+
+
+def test_a_stopped_studio_says_so(studio: Any) -> None:
+    """The text is not lost when nobody answers."""
+    studio.page.route("**/api/answer", lambda route: route.fulfill(status=403, json={"message": "no"}))
+    studio.page.fill("#eps-box", "2")
+    studio.page.press("#eps-box", "Enter")
+    studio.page.wait_for_selector("#said.bad")
+    assert "sievert studio" in studio.page.inner_text("#said")
+    assert "eps = 0.5" in studio.text()
+    assert [problem for problem in studio.watch.problems if "403" not in problem] == []
+    studio.watch.problems.clear()
+
+
+@pytest.fixture
+def clipboard(context: Any, studio: Any) -> Callable[[], str]:
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    return lambda: str(studio.page.evaluate("() => navigator.clipboard.readText()"))
+
+
+def test_copies_say_the_same(studio: Any, clipboard: Callable[[], str]) -> None:
+    studio.page.select_option("#copy", "toml")
+    studio.page.wait_for_function("() => document.getElementById('said').textContent.includes('TOML')")
+    assert clipboard() == studio.text()
+    studio.page.select_option("#copy", "command")
+    studio.page.wait_for_function("() => document.getElementById('said').textContent.includes('command')")
+    assert "sievert audit" in clipboard()
+    studio.page.select_option("#copy", "python")
+    studio.page.wait_for_function("() => document.getElementById('said').textContent.includes('Python')")
+    compile(clipboard(), "studio.py", "exec")
+    assert "sievert" in clipboard()
+
+
+def test_the_report_is_downloaded(studio: Any) -> None:
+    with studio.page.expect_download() as found:
+        studio.page.click("#report")
+    page = found.value.path().read_text(encoding="utf-8")
+    assert page.startswith("<!doctype html>") and "How many households are poor?" in page

@@ -1,0 +1,166 @@
+"""The studio with its child processes: answers, the cache, and jobs that are stopped."""
+
+import json
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from starlette.testclient import TestClient
+
+from sievert.studio import Gate, Studio
+
+PORT = 4712
+BASE = f"http://127.0.0.1:{PORT}"
+CANARY = "canary-7f3a91"
+# The guess after many releases of several tables is summed up for minutes.
+ENDLESS = "examples/clinic-statistics.toml"
+
+
+@pytest.fixture(scope="module")
+def studio(tmp_path_factory: pytest.TempPathFactory) -> Studio:
+    folder = tmp_path_factory.mktemp("folder")
+    shutil.copy("examples/daily-question.toml", folder / "daily.toml")
+    (folder / "data.csv").write_text(f"mood\n{CANARY}\n", encoding="utf-8")
+    text = (folder / "daily.toml").read_text(encoding="utf-8")
+    return Studio(folder, f'{text}\n[data]\ninput = "data.csv"\ncolumn = "mood"\n', "daily.toml", Gate(PORT))
+
+
+class Heard(list[str]):
+    """Every reply, headers and body."""
+
+    def hear(self, reply: httpx.Response) -> None:
+        reply.read()
+        self.append(f"{reply.headers} {reply.text}")
+
+
+@pytest.fixture(scope="module")
+def heard() -> Heard:
+    return Heard()
+
+
+@pytest.fixture(scope="module")
+def client(studio: Studio, heard: Heard) -> Iterator[TestClient]:
+    with TestClient(studio.app, BASE, headers={"origin": BASE}) as found:
+        found.event_hooks["response"].append(heard.hear)
+        found.get(f"/?token={studio.gate.token}")
+        yield found
+
+
+def answered(client: TestClient, text: str, *parts: str, **given: Any) -> dict[str, Any]:
+    reply = client.post("/api/answer", json={"text": text, "parts": parts, **given})
+    assert reply.status_code == 200
+    found: dict[str, Any] = reply.json()
+    for name, part in found["parts"].items():
+        if "job" in part:  # on a busy machine
+            found["parts"][name] = waited(client, part["job"])["answer"]
+    return found
+
+
+def waited(client: TestClient, job: str) -> dict[str, Any]:
+    for _ in range(600):
+        found: dict[str, Any] = client.get(f"/api/jobs/{job}").json()
+        if found["state"] in ("done", "failed", "cancelled"):
+            return found
+        time.sleep(0.05)
+    raise AssertionError("the job does not end")
+
+
+def test_the_form_and_the_first_text(client: TestClient, studio: Studio) -> None:
+    found = client.get("/api/start").json()
+    assert (
+        found["text"] == studio.text and found["name"] == "daily.toml" and found["examples"] == ["daily.toml"]
+    )
+    keys = [section["key"] for section in found["sections"]]
+    assert keys[:5] == ["", "policy", "query", "mechanism", "adversary"]
+    fields = {tuple(field["path"]): field for section in found["sections"] for field in section["fields"]}
+    assert fields["accept", "guess"]["unit"] == "probability" and not fields["accept", "guess"]["rare"]
+    assert fields["policy", "records"]["default"] == 1 and fields["policy", "person_records"]["rare"]
+    assert fields["policy", "adjacency"]["choices"] == ["replace", "add-remove"]
+    assert {("data", "input"), ("data", "column")} <= set(fields)
+    mechanism = next(section for section in found["sections"] if section["key"] == "mechanism")
+    assert {"eps", "alpha"} <= {field["path"][1] for field in mechanism["variants"]["geometric"]}
+    assert all(field["help"] for section in found["sections"] for field in section["fields"])
+    assert set(found["sections_of"]) == {"policy", "documents", "vectors"}
+    assert found["schema"]["$schema"] and found["parts"][0]["name"] == "headline"
+
+
+def test_one_round_trip_edits_and_answers(client: TestClient, studio: Studio) -> None:
+    edits = [{"control": "eps", "value": 1.5}, {"path": ["accept", "guess"], "value": 0.9}]
+    found = answered(client, studio.text, "headline", "guess", "epsilon", edits=edits)
+    assert found["ok"] and "eps = 1.5" in found["text"] and found["controls"]["eps"]["value"] == 1.5
+    assert {part["hash"] for part in found["parts"].values()} == {found["hash"]}
+    assert found["parts"]["headline"]["good"] is False  # 10 releases at ε = 1.5
+
+
+def test_the_same_document_is_answered_from_the_cache(client: TestClient, studio: Studio) -> None:
+    first = answered(client, studio.text, "headline", "releases")
+    asked = []
+    ask = studio.children.ask
+    studio.children.ask = lambda question, *given, **more: (  # type: ignore[method-assign]
+        asked.append(question),
+        ask(question, *given, **more),
+    )[1]
+    try:
+        again = answered(client, studio.text + "# a remark\n", "headline", "releases")
+        assert asked == ["check"] and again["parts"] == first["parts"]
+        answered(client, studio.text, "headline", settings={"brief": True})
+        assert asked == ["check", "check", "answer"]
+    finally:
+        del studio.children.ask  # type: ignore[method-assign]
+
+
+def test_mistakes_are_replies_not_failures(client: TestClient, studio: Studio) -> None:
+    found = answered(client, "version = 2\n", "headline")
+    assert not found["ok"] and found["parts"] == {} and found["hash"] is None and found["errors"]
+    edit = {"text": studio.text, "path": ["accept", "guess"], "toml": "[1, "}
+    assert client.post("/api/edit", json=edit).status_code == 422
+    edit = {"text": studio.text, "path": ["accept", "guess"], "value": 0.7}
+    assert "guess = 0.7" in client.post("/api/edit", json=edit).json()["text"]
+    backward = {"text": studio.text, "quantity": "guess", "limit": 0.1}
+    assert "already" in client.post("/api/backward", json=backward).json()["refused"]
+    job = {"text": "version = 2\n", "part": "design"}
+    assert client.post("/api/jobs", json=job).status_code == 422
+
+
+def test_what_goes_out(client: TestClient, studio: Studio) -> None:
+    forms = {
+        form: client.post("/api/export", json={"text": studio.text, "form": form}).json()
+        for form in ("toml", "python", "command")
+    }
+    assert forms["toml"]["content"] == studio.text
+    assert forms["command"]["content"] == "sievert audit daily.toml\n"
+    compile(forms["python"]["content"], "daily.py", "exec")
+    report = client.post("/api/report", json={"text": studio.text})
+    assert report.headers["content-disposition"] == 'attachment; filename="daily.html"'
+    assert report.text.startswith("<!doctype html>") and len(report.content) < 2_000_000
+    solved = client.post(
+        "/api/backward", json={"text": studio.text, "quantity": "guess", "limit": 0.8}
+    ).json()
+    assert 0 < solved["any"]["eps"] < solved["this"]["eps"]
+
+
+def test_long_work_is_stopped_and_delays_nothing(client: TestClient, studio: Studio) -> None:
+    text = Path(ENDLESS).read_text(encoding="utf-8") + "\n[adversary]\nobservations = 900\n"
+    job = client.post("/api/jobs", json={"text": text, "part": "releases"}).json()["job"]
+    for _ in range(400):
+        if client.get(f"/api/jobs/{job}").json()["state"] == "running":
+            break
+        time.sleep(0.05)
+    found = answered(client, studio.text, "headline", edits=[{"control": "releases", "value": 3}])
+    assert "after 3" in found["parts"]["headline"]["sentence"]
+    assert client.get(f"/api/jobs/{job}").json()["state"] == "running"
+    assert client.delete(f"/api/jobs/{job}").json() == {"state": "cancelled"}
+    assert client.get(f"/api/jobs/{job}").json()["state"] == "cancelled"
+    assert client.delete(f"/api/jobs/{job}").json() == {"state": "cancelled"}
+    found = answered(client, studio.text, "headline", edits=[{"control": "releases", "value": 4}])
+    assert "after 4" in found["parts"]["headline"]["sentence"]
+    assert client.delete("/api/jobs/nothing").status_code == 404
+
+
+def test_no_private_cell_was_in_any_reply(heard: Heard, capfd: pytest.CaptureFixture[str]) -> None:
+    assert len(heard) > 20 and not [reply for reply in heard if CANARY in reply]
+    assert json.dumps(capfd.readouterr()) == '["", ""]'
