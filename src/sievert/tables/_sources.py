@@ -25,8 +25,8 @@ from sievert.tables._databases import (
     database_of,
     ibis_or_refuse,
 )
+from sievert.tables._folders import files_named
 from sievert.tables._warehouse import Warehouse
-from sievert.tables._writing import files_named
 
 __all__ = ["DatabaseSource", "SourceUrl", "counted_files", "given_warehouse"]
 
