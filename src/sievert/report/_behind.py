@@ -54,7 +54,7 @@ def _of_curves(figure: go.Figure) -> tuple[list[str], list[list[str]]]:
         points = [
             (_plain(place), value)
             for place, value in zip(trace[along], trace[across], strict=False)
-            if place is not None and value is not None
+            if not _is_gap(place) and not _is_gap(value)
         ]
         if not points:
             continue
@@ -67,6 +67,11 @@ def _of_curves(figure: go.Figure) -> tuple[list[str], list[list[str]]]:
         places = sorted(places)
     rows = [[ticks(place), *(values[place].get(name, "") for name in names)] for place in places]
     return [first, *names], rows
+
+
+def _is_gap(item: Any) -> bool:
+    """Whether a line is broken there."""
+    return item is None or (isinstance(item, float | np.floating) and bool(np.isnan(item)))
 
 
 def _of_cells(trace: Any, figure: go.Figure) -> tuple[list[str], list[list[str]]]:
