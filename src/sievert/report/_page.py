@@ -136,12 +136,15 @@ def page_html(page: Page) -> str:
     from jinja2 import Environment
     from markupsafe import Markup
 
+    from sievert.report._behind import behind
+
     source = resources.files("sievert.report").joinpath("templates", "page.html").read_text(encoding="utf-8")
     environment = Environment(autoescape=True)
     environment.filters["number"] = _number
     environment.filters["coded"] = _coded
     figures = [
-        (picture, Markup(_embedded(picture.figure, number))) for number, picture in enumerate(page.pictures)
+        (picture, Markup(_embedded(picture.figure, number)), behind(picture.figure))
+        for number, picture in enumerate(page.pictures)
     ]
     library = Markup(f"<script>{drawing_library()}</script>") if figures else ""
     return environment.from_string(source).render(
