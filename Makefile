@@ -4,7 +4,7 @@
 PYTHON       ?= python3
 VENV         ?= .venv
 BENCH_VENV   ?= .venv-bench
-EXTRAS       ?= data,test,lint
+EXTRAS       ?= data,sql,test,lint
 WORKERS      ?= 2
 OUT          ?= out
 PYTEST_ARGS  ?=

@@ -7,12 +7,15 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
+import pyarrow
+from pyarrow import parquet
 
 from sievert.spaces import Region
 
 DATA = Path(__file__).parent / "data"
 ROWS, COLUMNS, CELL_KM = 6, 6, 0.2
 CITY, CITY_EPS = Region(47.34, 8.48, 47.43, 8.61, 200), 0.005
+CENTRE = Region(46.94, 7.42, 46.9596, 7.4485, 200)
 
 
 def write(name: str, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
@@ -138,6 +141,28 @@ def city(rng: np.random.Generator) -> None:
     write("scooter-reports.csv", ["lat", "lon", "reports"], rows)
 
 
+def centre(rng: np.random.Generator) -> None:
+    """People in the cells of a town's centre on a river, and where 300 bicycles were left."""
+    rows, columns = np.indices(CENTRE.shape)
+    river = np.abs(rows - 2 - 3 * np.sin(columns / 4)) < 0.8
+    busy = 700 * np.exp(-np.hypot(rows - 6, columns - 4) / 2.5) + 300 * np.exp(
+        -np.hypot(rows - 3, columns - 9)
+    )
+    people = np.where(river, 0, np.round(40 + busy + rng.integers(0, 60, river.shape))).astype(int)
+    cells = np.argwhere(people > 0)
+    here = people[tuple(cells.T)]
+    degrees = np.round(np.column_stack(CENTRE.centres(cells)), 5).tolist()
+    places = [(*place, count) for place, count in zip(degrees, here.tolist(), strict=True)]
+    write("centre-population.csv", ["lat", "lon", "people"], places)
+    left = cells[rng.choice(len(cells), 300, p=here / here.sum())] + rng.uniform(-0.45, 0.45, (300, 2))
+    lat, lon = CENTRE.centres(left)
+    lat, lon = np.minimum(lat, CENTRE.north - 1e-5), np.minimum(lon, CENTRE.east - 1e-5)
+    bicycles = [
+        (f"b{i:03d}", f"{a:.6f}", f"{b:.6f}") for i, (a, b) in enumerate(zip(lat, lon, strict=True), 1)
+    ]
+    write("bicycles.csv", ["bicycle", "lat", "lon"], bicycles)
+
+
 def solar(rng: np.random.Generator) -> None:
     """300 households and the share of its power that each makes itself."""
     rows = [(f"h{k:03d}", f"{share:.3f}") for k, share in enumerate(rng.beta(2, 5, 300), 1)]
@@ -163,6 +188,21 @@ def clinic(rng: np.random.Generator) -> None:
     write("clinic.csv", ["patient", "ward", "nights"], [rows[i] for i in order])
 
 
+def rides(rng: np.random.Generator) -> None:
+    """Three months of a bicycle scheme, a Parquet file each: who rode from which zone, for how long."""
+    (DATA / "rides").mkdir(exist_ok=True)
+    zones = ["harbour", "market", "old town", "park", "station", "university"]
+    riders = np.repeat(np.arange(1, 601), rng.geometric(0.25, 600))
+    rng.shuffle(riders)
+    for month, part in enumerate(np.array_split(riders, 3), 1):
+        columns = {
+            "rider": [f"r{number:04d}" for number in part.tolist()],
+            "zone": rng.choice(zones, len(part), p=[0.1, 0.2, 0.15, 0.1, 0.3, 0.15]).tolist(),
+            "minutes": np.minimum(rng.geometric(0.06, len(part)), 120).tolist(),
+        }
+        parquet.write_table(pyarrow.table(columns), DATA / "rides" / f"2026-{month:02d}.parquet")
+
+
 def main() -> None:
     """Write every file."""
     DATA.mkdir(exist_ok=True)
@@ -179,6 +219,8 @@ def main() -> None:
     solar(np.random.default_rng(20260106))
     clinics(np.random.default_rng(20260107))
     clinic(np.random.default_rng(20260107))
+    centre(np.random.default_rng(20260108))
+    rides(np.random.default_rng(20260108))
 
 
 if __name__ == "__main__":

@@ -7,9 +7,9 @@
 A mistake is one comparison, sign, bound, sum or constant that is another (`<` for `<=`, `+` for `-`, `min`
 for `max`, 1 more). The function with the mistake takes the place of the right one in a forked process, which
 runs what reaches its line until something differs: the proofs of tests/proofs/test_two_opinions.py, of which
-each must be judged with the same words, and the tests of tests/proofs. A mistake that changes nothing survives.
-It is explained where tests/mutants_explained.txt says why no test can or need notice it; the exit code is 1
-while one is neither noticed nor explained.
+each must be judged with the same words, and with --tests the tests of that folder. A mistake that changes
+nothing survives. It is explained where mutants_explained.txt says why no test can or need notice it; the
+exit code is 1 while one is neither noticed nor explained.
 """
 
 from __future__ import annotations
@@ -25,9 +25,11 @@ import io
 import itertools
 import json
 import os
+import pickle
 import random
 import re
 import resource
+import signal
 import sys
 import tempfile
 import time
@@ -66,21 +68,24 @@ COMPUTED: dict[type[ast.operator], type[ast.operator]] = {
     ast.LShift: ast.RShift,
 }
 CALLED = {"min": "max", "max": "min", "all": "any", "any": "all", "floor": "ceil", "ceil": "floor"}
-# Functions that say what is found, or what it will cost, and decide nothing about a proof.
+# Functions that write a proof, or say what is found or what it will cost: they decide nothing about one.
 TELLING = {
     "bound",
+    "data",
     "expected_seconds",
     "judged",
     "long",
     "main",
     "numbers_in",
+    "of",
+    "possible",
     "proved",
     "shown",
     "spend",
     "words",
 }
 # Of the processor, for one mistake; and what the cases it is tried with took without it.
-MOST_SECONDS, MEMORY, ENOUGH = 20, 6 * 10**9, 2.0
+MOST_SECONDS, MEMORY, ENOUGH = 3, 6 * 10**9, 0.3
 # A test that takes longer is not tried.
 LONGEST_TEST = 0.5
 
@@ -95,6 +100,7 @@ class Mistake:
     words: str
     node: int
     change: int
+    at_load: bool = False  # not within a function, so that a module with it may not even load
     twin: int = 0  # how many of the same words stand before it in the same function
     key: str = field(init=False)
 
@@ -113,21 +119,27 @@ class Case:
     seconds: float = 0.0
 
 
+Lines = dict[str, dict[int, list[int]]]
+
+
 def mistakes(path: Path) -> list[Mistake]:
     """Every possible mistake of a file."""
     tree, nodes = parsed(path)
-    skipped, homes = _strings(tree), _homes(tree)
+    skipped, parts = _strings(tree), owners(path)
     found = []
     for k, node in enumerate(nodes):
-        if id(node) in skipped or not hasattr(node, "lineno"):
+        if id(node) in skipped or id(node) not in parts or not hasattr(node, "lineno"):
             continue
         for change in range(len(_changes(node))):
             words = _changes(copy.deepcopy(node))[change]()
-            found.append((node.lineno, homes[id(node)], words, k, change))
+            top, part = parts[id(node)]
+            found.append(
+                (node.lineno, _home(top, part), words, k, change, not isinstance(part, ast.FunctionDef))
+            )
     seen: Counter[tuple[str, str]] = Counter()
     listed = []
-    for line, home, words, node_, change in sorted(found):
-        listed.append(Mistake(path, line, home, words, node_, change, seen[home, words]))
+    for line, home, words, number, change, at_load in sorted(found):
+        listed.append(Mistake(path, line, home, words, number, change, at_load, seen[home, words]))
         seen[home, words] += 1
     return listed
 
@@ -139,16 +151,20 @@ def parsed(path: Path) -> tuple[ast.Module, list[ast.AST]]:
     return tree, list(ast.walk(tree))
 
 
-def _homes(tree: ast.Module) -> dict[int, str]:
-    """By node, what it belongs to: `function`, `Class.method`, or the first name that a statement assigns."""
-    found: dict[int, str] = {}
-    for top in tree.body:
-        inner = top.body if isinstance(top, ast.ClassDef) else [top]
-        for part in inner:
-            outer = f"{top.name}." if isinstance(top, ast.ClassDef) else ""
-            name = getattr(part, "name", None) or _assigned(part) or "module"
-            found |= {id(node): f"{outer}{name}" for node in ast.walk(part)}
+@cache
+def owners(path: Path) -> dict[int, tuple[ast.stmt, ast.stmt]]:
+    """By node, the statement of the module that it is in, and of that a part where it is a class."""
+    found = {}
+    for top in parsed(path)[0].body:
+        for part in top.body if isinstance(top, ast.ClassDef) else [top]:
+            found |= dict.fromkeys(map(id, ast.walk(part)), (top, part))
     return found
+
+
+def _home(top: ast.stmt, part: ast.stmt) -> str:
+    """`function`, `Class.method`, or the first name that a statement assigns."""
+    outer = f"{top.name}." if isinstance(top, ast.ClassDef) else ""
+    return f"{outer}{getattr(part, 'name', None) or _assigned(part) or 'module'}"
 
 
 def _assigned(part: ast.stmt) -> str:
@@ -247,28 +263,32 @@ def _constant(node: ast.Constant) -> str:
 
 def swapped(mistake: Mistake, module: ModuleType, others: list[ModuleType]) -> None:
     """Put the function or value with the mistake where the right one is."""
-    tree, nodes = parsed(mistake.path)
-    node = nodes[mistake.node]
+    node = parsed(mistake.path)[1][mistake.node]
+    top, part = owners(mistake.path)[id(node)]
     _changes(node)[mistake.change]()
-    for top in tree.body:
-        owner: Any = module
-        for part in top.body if isinstance(top, ast.ClassDef) else [top]:
-            if all(inner is not node for inner in ast.walk(part)):
-                continue
-            if isinstance(top, ast.ClassDef):
-                owner = getattr(module, top.name)
-            if isinstance(part, ast.FunctionDef):
-                part.decorator_list = []
-                right = _plain(vars(owner)[part.name])
-                _replace(right, _made(_enclosed(part, right), module)[part.name])
-                return
-            for name, value in _made(part, module).items():
-                before = vars(owner).get(name)
-                setattr(owner, name, value)
-                for other in others:
-                    if vars(other).get(name) is before:
-                        setattr(other, name, value)
-            return
+    owner: Any = getattr(module, top.name) if isinstance(top, ast.ClassDef) else module
+    if isinstance(part, ast.FunctionDef):
+        part.decorator_list = []
+        right = _plain(vars(owner)[part.name])
+        _replace(right, _made(_enclosed(part, right), module)[part.name])
+        return
+    changed = _define(part, owner, module, others)
+    for later in parsed(mistake.path)[0].body:
+        named = {node.id for node in ast.walk(later) if isinstance(node, ast.Name)}
+        if isinstance(later, ast.Assign | ast.AnnAssign) and later.lineno > top.lineno and named & changed:
+            changed |= _define(later, module, module, others)
+
+
+def _define(part: ast.stmt, owner: Any, module: ModuleType, others: list[ModuleType]) -> set[str]:
+    """Run a statement of a module or a class again, for all who know what it defines."""
+    made = _made(part, module)
+    for name, value in made.items():
+        before = vars(owner).get(name)
+        setattr(owner, name, value)
+        for other in others:
+            if vars(other).get(name) is before:
+                setattr(other, name, value)
+    return set(made)
 
 
 def _made(part: ast.stmt, module: ModuleType) -> dict[str, Any]:
@@ -313,7 +333,7 @@ def _replace(right: FunctionType, wrong: FunctionType) -> None:
 # ── What is tried ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-def cases(room: str) -> list[Case]:
+def cases(room: str, tests_too: bool, pool: list[Any]) -> list[Case]:
     """The proofs of the tests as one checker judges them, what it is made of, and the tests of the room."""
     import opinions
     import test_two_opinions as tests
@@ -330,7 +350,13 @@ def cases(room: str) -> list[Case]:
             Case(f"{name}, written", lambda content=content: opinions.rewritten(content))
             for name, content in tests.honest().items()
         ]
-    return found + list(_tests())
+    bases = tests.honest()
+    for number, (name, changes) in enumerate(pool):
+        content = json.loads(json.dumps(bases[name]))
+        for change in changes:
+            tests.changed(content, *change)
+        found.append(Case(f"pool {number}", lambda content=content: opinions.said(judge(content))))
+    return found + (list(_tests()) if tests_too else [])
 
 
 def _tests() -> Iterator[Case]:
@@ -401,34 +427,53 @@ def _passed(test: Callable[..., None], values: dict[str, Any]) -> str:
     return "passed"
 
 
-def tried(room: str) -> tuple[list[Case], dict[str, dict[int, list[int]]]]:
+def tried(room: str, tests_too: bool, pool: list[Any], kept: Path | None) -> tuple[list[Case], Lines]:
     """All cases with what comes out of each, and which of them reach which line of which file."""
+    files = [*sorted((HERE / "proofs").glob("*.py")), *sorted(ROOM.glob("_*.py")), ALONE]
+    mark = hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
+    given = cases(room, tests_too, pool)
+    if kept is not None and kept.exists():
+        known = pickle.loads(kept.read_bytes())
+        if known["mark"] == (mark, tests_too, len(pool)):
+            by_name = {case.name: case for case in given}
+            found = [by_name[name] for name, _, _ in known["cases"]]
+            for case, (_, said, seconds) in zip(found, known["cases"], strict=True):
+                case.told, case.seconds = said, seconds
+            return found, known["lines"]
     found, lines = [], defaultdict(lambda: defaultdict(list))
-    folder = str(ROOM)
-    for case in cases(room):
+    for case in given:
         begun = time.process_time()
         case.told = case.run()
         case.seconds = time.process_time() - begun
         if case.seconds > LONGEST_TEST or case.told.startswith(("failed", "skipped")):
             continue
-        _forget()
-        reached: set[tuple[str, int]] = set()
-
-        def trace(frame: Any, event: str, _: Any, reached: set[tuple[str, int]] = reached) -> Any:
-            if not frame.f_code.co_filename.startswith(folder):
-                return None
-            reached.add((frame.f_code.co_filename, frame.f_lineno))
-            return trace
-
-        sys.settrace(trace)
-        try:
-            case.run()
-        finally:
-            sys.settrace(None)
-        for path, line in reached:
+        for path, line in _reached(case):
             lines[path][line].append(len(found))
         found.append(case)
-    return found, {path: dict(table) for path, table in lines.items()}
+    plain = {path: dict(table) for path, table in lines.items()}
+    if kept is not None:
+        told = [(case.name, case.told, case.seconds) for case in found]
+        kept.write_bytes(pickle.dumps({"mark": (mark, tests_too, len(pool)), "cases": told, "lines": plain}))
+    return found, plain
+
+
+def _reached(case: Case) -> set[tuple[str, int]]:
+    """The lines of the room that a case runs."""
+    folder, reached = str(ROOM), set()
+
+    def trace(frame: Any, event: str, _: Any) -> Any:
+        if not frame.f_code.co_filename.startswith(folder):
+            return None
+        reached.add((frame.f_code.co_filename, frame.f_lineno))
+        return trace
+
+    _forget()
+    sys.settrace(trace)
+    try:
+        case.run()
+    finally:
+        sys.settrace(None)
+    return reached
 
 
 def _forget() -> None:
@@ -448,22 +493,39 @@ def _modules() -> list[ModuleType]:
     ]
 
 
-def chosen(
-    mistake: Mistake, found: list[Case], lines: dict[int, list[int]], first: Counter[int]
-) -> list[int]:
+def chosen(mistake: Mistake, found: list[Case], lines: Lines, first: Counter[int]) -> list[int]:
     """Cases that reach a mistake: those first that noticed others of the function, then the quickest."""
-    numbers = lines.get(mistake.line)
-    if numbers is None:
-        near = [line for line in lines if abs(line - mistake.line) <= 6]
-        numbers = sorted({k for line in near for k in lines[line]}) if near else list(range(len(found)))
-    numbers = sorted(set(numbers), key=lambda k: (-first[k], found[k].seconds))
-    kept, spent = [], 0.0
-    for k in numbers:
-        spent += found[k].seconds
-        if spent > ENOUGH:
-            break
-        kept.append(k)
+    reached = lines.get(str(mistake.path), {})
+    if mistake.at_load:
+        numbers = sorted({k for path, line in _uses(mistake) for k in lines.get(path, {}).get(line, ())})
+    else:
+        numbers = reached.get(mistake.line) or sorted(
+            {k for line in reached if abs(line - mistake.line) <= 6 for k in reached[line]}
+        )
+    of_pool = {k for k in numbers if found[k].name.startswith("pool ")}
+    kept = []
+    for part in (set(numbers) - of_pool, of_pool):
+        spent = 0.0
+        for k in sorted(
+            part, key=lambda k: (-first[k], not found[k].name.startswith("probe"), found[k].seconds)
+        ):
+            spent += found[k].seconds
+            if spent > ENOUGH:
+                break
+            kept.append(k)
     return kept
+
+
+def _uses(mistake: Mistake) -> Iterator[tuple[str, int]]:
+    """The lines that name what a statement of the module defines."""
+    _, part = owners(mistake.path)[id(parsed(mistake.path)[1][mistake.node])]
+    names = {
+        node.id for node in ast.walk(part) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
+    for path in [mistake.path] if mistake.path == ALONE else ROOM.glob("_*.py"):
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+            if names & set(re.findall(r"\w+", line)):
+                yield str(path), number
 
 
 def noticed(mistake: Mistake, found: list[Case], numbers: list[int]) -> int | None:
@@ -479,7 +541,9 @@ def noticed(mistake: Mistake, found: list[Case], numbers: list[int]) -> int | No
             with open(os.devnull, "w", encoding="utf-8") as quiet:
                 os.dup2(quiet.fileno(), 2)
             _put(mistake)
+            signal.signal(signal.SIGVTALRM, _stop)
             for k in numbers:
+                signal.setitimer(signal.ITIMER_VIRTUAL, 0.1 + 20 * found[k].seconds)
                 try:
                     told = found[k].run()
                 except BaseException as problem:
@@ -487,6 +551,7 @@ def noticed(mistake: Mistake, found: list[Case], numbers: list[int]) -> int | No
                 if told != found[k].told:
                     os.write(ends[1], str(k).encode())
                     break
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         except BaseException:
             code = 9
         finally:
@@ -495,9 +560,17 @@ def noticed(mistake: Mistake, found: list[Case], numbers: list[int]) -> int | No
     text = os.read(ends[0], 100)
     os.close(ends[0])
     status = os.waitpid(child, 0)[1]
-    if os.waitstatus_to_exitcode(status) == 9 and not text:
+    if os.waitstatus_to_exitcode(status) == 9 and not mistake.at_load:
         raise RuntimeError(f"the mistake {mistake.key} could not be made")
     return int(text) if text else -1 if status else None
+
+
+class RunAway(BaseException):
+    """Work that takes twenty times as long as without the mistake."""
+
+
+def _stop(*_: Any) -> None:
+    raise RunAway
 
 
 def _put(mistake: Mistake) -> None:
@@ -596,9 +669,10 @@ def explanations() -> list[tuple[re.Pattern[str], str]]:
     return found
 
 
-def fingerprint(mistake: Mistake, sources: dict[Path, str], tests: str) -> str:
-    """Whether a mistake was tried before, in this text and by these tests."""
-    return hashlib.sha256(f"{mistake.key}{sources[mistake.path]}{tests}".encode()).hexdigest()[:16]
+def fingerprint(mistake: Mistake) -> str:
+    """Whether a mistake was tried before, in this text of its function."""
+    _, part = owners(mistake.path)[id(parsed(mistake.path)[1][mistake.node])]
+    return hashlib.sha256(f"{mistake.key}{ast.unparse(part)}".encode()).hexdigest()[:16]
 
 
 def main() -> int:
@@ -610,11 +684,15 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="begin with this one")
     parser.add_argument("--only", default="", help="a part of file:function, of the mistakes to try")
     parser.add_argument("--search", type=int, default=0, help="for a survivor, so many damaged proofs")
+    parser.add_argument("--tests", action="store_true", help="try the tests of tests/proofs too (slower)")
+    parser.add_argument("--pool", type=Path, help="more proofs, as in edges.json; what notices moves there")
     parser.add_argument("--resume", type=Path, help="keep in this file what was found, and begin from it")
     told = parser.parse_args()
     sys.path[:0] = [str(HERE / "proofs"), str(HERE)]
     os.chdir(HERE.parent)
-    found, lines = tried(told.room)
+    kept = told.resume and told.resume.with_suffix(".cases")
+    pool = json.loads(told.pool.read_text(encoding="utf-8")) if told.pool else []
+    found, lines = tried(told.room, told.tests, pool, kept)
     print(f"{len(found)} cases, {sum(case.seconds for case in found):.1f} s", flush=True)
     paths = [ALONE] if told.room == "alone" else sorted(ROOM.glob("_*.py"))
     every = [mistake for path in paths for mistake in mistakes(path) if told.only in mistake.key]
@@ -624,18 +702,23 @@ def main() -> int:
         known = json.loads(told.resume.read_text(encoding="utf-8"))
     import test_two_opinions
 
+    from sievert.proofs._base import _kinds
+
+    _kinds()  # loads the room
     names = test_two_opinions.proofs_of_the_tests().keys()
     counts = Counter[str]()
     reasons, killers = explanations(), defaultdict(Counter)
     for number, mistake in enumerate(every):
-        sources = {mistake.path: mistake.path.read_text(encoding="utf-8")}
-        mark = fingerprint(mistake, sources, "")
+        mark = fingerprint(mistake)
         outcome = known.get(mark)
-        if outcome is None or outcome == "survived":
-            numbers = chosen(mistake, found, lines.get(str(mistake.path), {}), killers[mistake.home])
+        why = next((reason for pattern, reason in reasons if pattern.fullmatch(mistake.key)), None)
+        if outcome is None or (outcome == "survived" and why is None):
+            numbers = chosen(mistake, found, lines, killers[mistake.home])
             by = noticed(mistake, found, numbers)
             if by is not None and by >= 0:
                 killers[mistake.home][by] += 1
+                if found[by].name.startswith("pool "):
+                    _keep(pool[int(found[by].name.split()[1])])
             outcome = "survived" if by is None else "noticed"
             known[mark] = outcome
             if told.resume and number % 50 == 49:
@@ -643,7 +726,6 @@ def main() -> int:
         if outcome == "noticed":
             counts["noticed"] += 1
             continue
-        why = next((reason for pattern, reason in reasons if pattern.fullmatch(mistake.key)), None)
         if why is not None:
             counts["explained"] += 1
             continue

@@ -406,6 +406,15 @@ class FilePath(str):
             raise ValueError("is not the name of a file")
         return cls(text)
 
+    @property
+    def local(self) -> str | None:
+        """The path itself; None where nothing of it lies on this disk."""
+        return str(self)
+
+    def at(self, local: str) -> Self:
+        """The same thing under another path."""
+        return type(self)(local)
+
 
 class PublicPath(FilePath):
     """What the promise treats as known to everybody; the reader of its document reads it."""

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from sievert.design import MinimaxRegret as MinimaxRegret
     from sievert.design import Optimality as Optimality
     from sievert.design import OptimalMechanism as OptimalMechanism
+    from sievert.design import PlanarBeside as PlanarBeside
     from sievert.design import Remap as Remap
     from sievert.design import SurveyDesign as SurveyDesign
     from sievert.design import TableDesign as TableDesign
@@ -165,7 +166,7 @@ ROOMS = {
     "continuous": "Gap HyperDistance LaplaceLoss Refinement Resolution",
     "design": (
         "Calibration Candidates Domination Existence Frontier GeometricOptimality LeakageDesign "
-        "MinimaxRegret Optimality OptimalMechanism Remap SurveyDesign TableDesign Universality"
+        "MinimaxRegret Optimality OptimalMechanism PlanarBeside Remap SurveyDesign TableDesign Universality"
     ),
     "estimation": (
         "BayesRisk BlackBoxAudit Estimate Frequencies Identifiability Mean MultiplicativeTransport "

@@ -189,3 +189,20 @@ def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sievert.numerics._device.ROOM", 8 * 4**3 - 1)
     with pytest.raises(TooLargeError, match="4 actions on 4 inputs need 64 floats at once; at most 63 fit"):
         sv.optimal_mechanism(metric, 1.0, np.array([0.1, 0.2, 0.3, 0.4]), method="interior")
+
+
+@pytest.mark.parametrize("name", ["distance", "squared", "bayes", "within"])
+def test_the_losses_of_places(name: str) -> None:
+    metric = sv.metrics.euclidean(list(itertools.product(range(4), repeat=2)))
+    loss = {
+        "distance": sv.losses.distance(metric),
+        "squared": sv.losses.squared_distance(metric),
+        "bayes": sv.losses.bayes_risk(metric.points),
+        "within": sv.losses.within(metric, 1.5),
+    }[name]
+    prior = np.random.default_rng(0).dirichlet(np.ones(16))
+    best = sv.optimal_mechanism(metric, 0.5, prior, loss, method="program")
+    found = sv.optimal_mechanism(metric, 0.5, prior, loss, method="interior", gap=0.01)
+    assert found.gap <= 0.01 * found.loss
+    assert found.lower_bound <= best.loss + 1e-12
+    assert best.lower_bound <= found.loss + 1e-12

@@ -13,7 +13,7 @@ import pytest
 
 import sievert as sv
 from sievert.channels import PlanarNoise
-from sievert.design._places import axis_guess, axis_lengths, place_design
+from sievert.design._places import axis_guess, axis_lengths, place_design, planar_beside
 from sievert.questions import seen
 from sievert.questions.design import design_of
 from sievert.spaces import Region
@@ -101,3 +101,33 @@ def test_design_reads_the_population_of_a_map() -> None:
     planar, record = design.found.options[0], seen(scenario).record
     assert (planar.before, planar.after) == pytest.approx((record.before, record.after), rel=1e-12)
     assert "needs [use]" in design.found.missing["the best of all mechanisms"]
+
+
+def test_planar_noise_beside_the_best_mechanism() -> None:
+    region = Region(46.94, 7.42, 46.9475, 7.431, 200)
+    metric, cells = region.metric(), len(region)
+    belief = np.random.default_rng(3).dirichlet(np.ones(cells))
+    loss = sv.losses.distance(metric)
+    best = sv.optimal_mechanism(metric, 0.004, belief, loss, gap=1e-3)
+    found = planar_beside(best.mechanism, best.loss, PlanarNoise(region, Fraction(1, 250)), belief, loss)
+    assert found.planar_loss >= best.loss * (1 - 1e-3)
+    equal = PlanarNoise(region, Fraction(found.equal_eps)).finite()
+    assert sv.posterior_vulnerability(equal, belief).value == pytest.approx(found.guess, rel=1e-6)
+    assert sv.remap(equal, belief, loss).after == pytest.approx(found.equal_loss)
+    assert f"loses {found.equal_loss:.6g}" in str(found)
+    # Nothing is as seldom guessed as a mechanism that says nothing.
+    blind = sv.Channel(np.ones((cells, 1)), list(region.labels), [(0, 0)])
+    assert planar_beside(blind, 1.0, PlanarNoise(region, Fraction(1, 250)), belief, loss).equal_eps is None
+
+
+def test_a_designed_map_is_audited_and_released_under_a_population(tmp_path: Path) -> None:
+    scenario = sv.load("examples/centre-bicycles.toml").replaced(
+        {("policy", "secrets", "region", "cell"): 700, "accept.guess": 0.9}
+    )
+    found = design_of(scenario)
+    assert found.beside is not None and found.found.optimal.gap <= 0.01 * found.found.optimal.loss
+    for path, content in found.files(scenario, tmp_path / "best.toml").values():
+        path.write_bytes(content)
+    audit = sv.audit(tmp_path / "best.toml")
+    assert audit.passed
+    assert audit.record.after == pytest.approx(found.beside.guess)

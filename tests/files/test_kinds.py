@@ -106,7 +106,7 @@ def test_a_kind_is_one_class(tmp_path: Path) -> None:
         (("letters = 3", "letters = 0"), r"values\.letters must be greater than or equal to 1"),
         (('"star"', '"stra"'), r"secrets must be .*'star' or a table.*did you mean 'star'"),
         (('kind = "most"', 'kind = "mots"'), r"query\.kind must be .*'most'.*did you mean 'most'"),
-        (("rows_of =", 'input = "x.csv"\nrows_of ='), r"give exactly one of input, rows_of"),
+        (("rows_of =", 'input = "x.csv"\nrows_of ='), r"give exactly one of input, source, rows_of"),
     ],
 )
 def test_errors_know_the_kinds(tmp_path: Path, wrong: tuple[str, str], message: str) -> None:
@@ -175,6 +175,7 @@ GIVEN = {
 OTHERS: dict[str, dict[str, object]] = {
     "Gaussian": {"sigma": 2.0},
     "PullBack": {"anchor": 1},
+    "DatabaseSource": {"source": "duckdb://x.db", "table": "x"},
     "ColumnProperty": {"column": "x"},
     "WhereProperty": {"where": {"x": 1}},
     "CountProperty": {"count": ["x"], "of": 1},

@@ -57,6 +57,7 @@ EXEMPT = {
     "Channel.witness": "asked by sv.epsilon, with positions",
     "continuous.Density": "made by Density.uniform, beta, …",
     "Query": "made by Query.sum, count, …",
+    "plots.noise_beside": "takes a region of a file",
     "plots.place_densities": "takes a region of a file",
     "Proof": "the base of the proofs",
     "constraints.Constraint": "the base of the rules",

@@ -179,6 +179,21 @@ def drop(content: Content, draw: random.Random) -> bool:
     return True
 
 
+def drop_together(content: Content, draw: random.Random) -> bool:
+    """One entry of a list, and that of every list of the same object that goes with it by its length."""
+    boxes = [content, *(box[key] for box, key in places(content) if isinstance(box[key], dict))]
+    box = draw.choice(boxes)
+    lengths = sorted({len(value) for value in box.values() if isinstance(value, list) and len(value) > 1})
+    if not lengths:
+        return False
+    length = draw.choice(lengths)
+    k = draw.randrange(length)
+    for value in box.values():
+        if isinstance(value, list) and len(value) == length:
+            del value[k]
+    return True
+
+
 def repeat(content: Content, draw: random.Random) -> bool:
     """An entry stands twice."""
     found = [(box, key) for box, key in places(content) if isinstance(box, list)]
@@ -223,6 +238,7 @@ CHANGES: tuple[Callable[[Content, random.Random], bool], ...] = (
     copy_an_entry,
     put_something_odd,
     drop,
+    drop_together,
     repeat,
     turn_a_flag,
     cut_digits,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import importlib.util
+import itertools
 import json
 import re
 from collections.abc import Callable
@@ -74,7 +75,8 @@ def _borderline(content: Any) -> bool:
 
 def said(found: Verification) -> str:
     """The words of a verdict, but for what Python itself says of damaged data."""
-    return re.sub(r"\b(\w+(?:Error|Exception))\b.*", r"\1", str(found), flags=re.DOTALL)
+    words = re.sub(r"\b(\w+(?:Error|Exception))\b.*", r"\1", str(found), flags=re.DOTALL)
+    return words.split(" setting an array element")[0]
 
 
 def rewritten(content: Any) -> str:
@@ -95,6 +97,8 @@ def probes(checker: ModuleType) -> dict[str, Callable[[], str]]:
         for read in ("exact", "whole", "double", "position", "flag", "items", "table"):
             name = f"{read} {str(value)[:20]} {type(value).__name__}"
             found[name] = partial(_outcome, getattr(checker, read), value)
+    for first, second in itertools.product(NUMBERS, repeat=2):
+        found[f"spans of {first} and {second}"] = partial(_spans, checker, Fraction(first), Fraction(second))
     for text in TEXTS:
         found[f"text {text[:12]} {len(text)}"] = partial(_outcome, checker.parse, text)
     return found
@@ -118,7 +122,9 @@ VALUES = (
     "1/3",
     "-.5e-3000",
 )
+NUMBERS = ("0", "1/3", "2/3", "1e-150", "1e-450", "7e250")
 TEXTS = (
+    "[" * 51 + "]" * 51,
     "[" * 49 + "]" * 49,
     "[" * 50 + "]" * 50,
     "[1e308]",
@@ -132,6 +138,13 @@ TEXTS = (
 
 def _digits(ends: Any, x: str, bits: int) -> str:
     return str([hex(value.numerator) for value in ends(Fraction(x), bits)])
+
+
+def _spans(checker: ModuleType, first: Fraction, second: Fraction) -> str:
+    """What becomes of two numbers between rationals, to the last bit."""
+    a, b = (checker.Span.of((x, x)) if x else checker.NOTHING for x in (first, second))
+    made = (a + b, a * b, a.joined(b), a.times(3, 7), a.power(5))
+    return f"{[(hex(s.low)[:99], hex(s.high)[:99], s.scale) for s in made]} {a.at_least(b)} {b.at_least(a)}"
 
 
 def _outcome(read: Any, value: Any) -> str:

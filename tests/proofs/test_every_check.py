@@ -1192,6 +1192,7 @@ def refusal(content: Content) -> str:
 def test_the_proofs_to_be_forged_hold(name: str) -> None:
     result = proof_from_dict(BASES[name]()).verify()
     assert result, result.statement
+    assert result.meaning.endswith(".") and result.meaning != result.statement
 
 
 @pytest.mark.parametrize(("name", "path", "value", "words"), FORGED)

@@ -180,6 +180,9 @@ def pictures() -> dict[str, go.Figure]:
         "noise_law": sv.plots.noise_law([-1, 0, 1], [0.2, 0.6, 0.2], radius=0, confidence=0.5),
         "noise_laws": sv.plots.noise_laws(noise),
         "noise_map": sv.plots.noise_map([-1, 0, 1], [0], [[0.2, 0.6, 0.2]]),
+        "noise_beside": sv.plots.noise_beside(
+            region, sv.optimal_mechanism(region.metric(), 0.002, gap=0.05).mechanism, 0.002, [1] * len(region)
+        ),
         "place_densities": sv.plots.place_densities(region, {"noisy": [1] * len(region)}),
         "policy_graph": policy_graph(sv.graphs.cycle(4)),
         "noise_contours": sv.plots.noise_contours(),

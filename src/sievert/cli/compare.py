@@ -40,7 +40,8 @@ def compare(
     reads = [first, second, *(path for item in loaded if isinstance(item, Scenario) for path in item.reads())]
     asked = Asked(reads, force, report=report, proof=proof)
     result = replacement(*loaded, (first.name, second.name))
-    certificate = result.comparison.forward[0].certificate
+    main = result.comparison.forward[0]
+    certificate = main.certificate
     present(
         result,
         lines,
@@ -48,6 +49,7 @@ def compare(
         json=as_json,
         page=lambda command: page(result, command),
         proof=lambda: None if certificate is None else certificate.with_identity(digest_of(first, second)),
+        unproved=f"There is no certificate to save: {main.uncertified}",
         good=result.can_replace is True,
         notes=[result.note] if result.note else [],
     )

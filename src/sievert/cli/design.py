@@ -79,8 +79,12 @@ def design(
         proof=lambda: (
             None if result.certificate is None else identified(result.certificate, scenario, eps=eps)
         ),
+        unproved=f"There is no certificate to save: {result.uncertified}",
         about=file,
         table=None if columns is None else lambda: print_table(*columns, named=True),
-        data={"written": {what: str(path) for what, (path, _) in written.items()}},
+        data={
+            "uncertified": result.uncertified,
+            "written": {what: str(path) for what, (path, _) in written.items()},
+        },
         notes=[f"The mechanism is in {channel}; audit it with: sievert audit {target}"],
     )

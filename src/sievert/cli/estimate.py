@@ -63,7 +63,7 @@ def estimate(
         interval=interval,
     ):
         return
-    from sievert.errors import FileError
+    from sievert.errors import FileError, TooLargeError
     from sievert.files import identified, load_scenario
     from sievert.questions.estimate import FileEstimate, FileTable, estimate_of, estimate_proof
     from sievert.report.estimate import lines, page
@@ -83,7 +83,12 @@ def estimate(
             raise FileError("--save-counts: a released table is not counted; leave it out")
         counted = Counted(Counter(result.reported), result.rows, result.dropped, result.files)
         asked.write_text(save_counts, counts_text(counted))
-    certificate = None if proof is None else estimate_proof(scenario, result)
+    certificate, why = None, "only reports that are counted one by one have one"
+    if proof is not None:
+        try:
+            certificate = estimate_proof(scenario, result)
+        except TooLargeError as problem:
+            why = str(problem)
     present(
         result,
         lines,
@@ -91,7 +96,7 @@ def estimate(
         json=as_json,
         page=lambda command: page(result, scenario, command),
         proof=lambda: None if certificate is None else identified(certificate, scenario),
-        unproved="There is no certificate to save: only reports that are counted one by one have one",
+        unproved=f"There is no certificate to save: {why}",
         good=isinstance(result, FileTable)
         or (result.estimate.total_gap is not None and result.estimate.unique is not False),
         table=lambda: _print_table(result),

@@ -44,6 +44,7 @@ def infer(
         json=as_json,
         page=lambda command: page(result, scenario, command),
         proof=lambda: None if best is None else identified(best.certificate, scenario),
+        unproved=f"There is no certificate to save: {result.uncertified}",
         about=file,
         good=result.passed,
         data={"passed": result.passed},

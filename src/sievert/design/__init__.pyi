@@ -21,7 +21,9 @@ from ._leakage_families import least_leakage as least_leakage
 from ._leakage_families import least_loss as least_loss
 from ._optimal import OptimalMechanism as OptimalMechanism
 from ._optimal import optimal_mechanism as optimal_mechanism
+from ._places import PlanarBeside as PlanarBeside
 from ._places import place_design as place_design
+from ._places import planar_beside as planar_beside
 from ._regret import MinimaxRegret as MinimaxRegret
 from ._regret import minimax_regret as minimax_regret
 from ._regret import regret_tolerance as regret_tolerance

@@ -9,17 +9,25 @@ reaches so many cells, and neither noise is proved to be best.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from scipy.integrate import quad
 from scipy.optimize import brentq
 
 from sievert.arrays import FloatArray
-from sievert.channels import PlanarNoise
+from sievert.channels import Channel, PlanarNoise
+from sievert.design._candidates import remap
 from sievert.design._table_results import NO_PROOF, TableDesign, TableOption
+from sievert.measures import MatrixAdversary, posterior_vulnerability
+from sievert.numerics import in_percent
 from sievert.observations import record_view
+from sievert.results import Result
 
-__all__ = ["place_design"]
+__all__ = ["PlanarBeside", "place_design", "planar_beside"]
+# Planar noise that is guessed as often is looked for between these multiples of ε.
+WIDEST = 16.0
 # Half the side, in cells, of the square whose noise is added up; a finer lattice is as good as the plane.
 LARGEST_SUM = 400
 # e^-40 of the noise lies beyond the square.
@@ -39,6 +47,71 @@ def place_design(
     missing = {"the best of all mechanisms": optimum}
     words = "the place itself"
     return TableDesign(float(noise.eps), words, releases, confidence, options, missing, best.name, unit="m")
+
+
+@dataclass(frozen=True)
+class PlanarBeside(Result):
+    """Planar geometric noise beside another mechanism on the same cells, each place taken for its best.
+
+    Attributes
+    ----------
+    loss, guess : of the mechanism: what it loses, and how often a place is guessed
+    planar_loss, planar_guess : of planar geometric noise with the same ε
+    equal_eps, equal_loss : ε of the planar noise through which places are guessed as often, and what it loses
+        (None: there is none near)
+    """
+
+    eps: float
+    loss: float
+    guess: float
+    planar_loss: float
+    planar_guess: float
+    equal_eps: float | None
+    equal_loss: float | None
+
+    def __str__(self) -> str:
+        said = (
+            f"planar geometric noise with the same ε loses {self.planar_loss:.6g} instead of {self.loss:.6g} "
+            f"({in_percent(self.planar_loss / self.loss - 1)} more), and a place is guessed with probability "
+            f"{in_percent(self.planar_guess)} instead of {in_percent(self.guess)}"
+        )
+        if self.equal_eps is None or self.equal_loss is None:
+            return said
+        return (
+            f"{said}; with ε = {self.equal_eps:.3g}, where a place is guessed as often, it loses "
+            f"{self.equal_loss:.6g} ({in_percent(self.equal_loss / self.loss - 1)} more)"
+        )
+
+
+def planar_beside(
+    mechanism: Channel, lost: float, noise: PlanarNoise, belief: FloatArray, loss: MatrixAdversary
+) -> PlanarBeside:
+    """Planar noise beside a mechanism that loses so much, at the same ε and at the same guess."""
+    guess = float(posterior_vulnerability(mechanism, belief).value)
+
+    def planar(level: float) -> PlanarNoise:
+        return PlanarNoise(noise.region, Fraction(math.exp(level)))
+
+    def excess(level: float) -> float:
+        return record_view(planar(level), belief).guess(1).guess - guess
+
+    def lost_by(through: PlanarNoise) -> float:
+        return float(remap(through.finite(), belief, loss).after)
+
+    own = math.log(noise.eps)
+    ends = own - math.log(WIDEST), own + math.log(WIDEST)
+    equal = None
+    if excess(ends[0]) < 0 < excess(ends[1]):
+        equal = float(brentq(excess, *ends, xtol=1e-9))
+    return PlanarBeside(
+        float(noise.eps),
+        lost,
+        guess,
+        lost_by(noise),
+        record_view(noise, belief).guess(1).guess,
+        None if equal is None else math.exp(equal),
+        None if equal is None else lost_by(planar(equal)),
+    )
 
 
 def _planar(noise: PlanarNoise, belief: FloatArray | None, releases: int, confidence: float) -> TableOption:

@@ -53,7 +53,10 @@ def validated(
         # A union reports one error a branch; the deepest is about the branch the writer meant.
         meant = max(
             range(len(errors)),
-            key=lambda i: (errors[i]["type"] in ("value_error", "extra_forbidden", "key"), len(paths[i])),
+            key=lambda i: (
+                errors[i]["type"] in ("value_error", "extra_forbidden", "key", "secret"),
+                len(paths[i]),
+            ),
         )
         message = f"{source}: {_explain(errors, paths, meant, model)}"
         raise FileError(message, key=paths[meant]) from None
@@ -71,7 +74,8 @@ def _explain(
     if error["type"] == "missing":
         return f"key {key} is missing"
     given = error.get("input")
-    shown = "" if isinstance(given, dict | list) else f" (given: {brief(given)})"
+    hidden = isinstance(given, dict | list) or error["type"] == "secret"
+    shown = "" if hidden else f" (given: {brief(given)})"
     if error["type"] == "kind":
         return f"key {key} must be {error['msg']}{shown}{_right_kind(error)}"
     branches = [errors[i] for i, path in enumerate(paths) if path == paths[meant]]

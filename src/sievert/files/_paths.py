@@ -19,7 +19,7 @@ from sievert.errors import FileError
 from sievert.kinds import FilePath, PrivatePath, PublicPath, paths_in
 from sievert.numerics import did_you_mean
 from sievert.spaces import Labels, Table
-from sievert.tables import existing, matching, read_channel, read_table
+from sievert.tables import existing, files_named, matching, read_channel, read_table
 
 __all__ = [
     "FolderReader",
@@ -91,8 +91,12 @@ def refuse_private(document: BaseModel, folder: Path, source: str, data: str | P
 
 
 def _every(name: FilePath, folder: Path) -> list[Path]:
-    """The file of that name and those that it matches as a pattern."""
-    return [folder / name, *matching(name, folder)]
+    """The file of that name, those that it matches as a pattern, and those in a folder of that name."""
+    local = name.local
+    if local is None:
+        return []
+    found = [folder / local, *matching(local, folder)]
+    return [*found, *(path for one in found if one.is_dir() for path in files_named(one, folder))]
 
 
 def _identities(paths: list[Path]) -> set[object]:
@@ -116,7 +120,7 @@ def files_read(document: BaseModel, folder: Path, source: str) -> list[Path]:
     for key, name in paths_in(document):
         if isinstance(name, OutputPath):
             continue
-        path = folder / name
+        path = folder / (name.local or "")
         found += _every(name, folder)
         if key == "release.ledger" and path.name:
             found.append(path.with_suffix(".ledger"))
@@ -157,12 +161,15 @@ def contents(item: object, folder: Path) -> list[str]:
 
 def moved(content: Any, old: Path, new: Path) -> Any:
     """A dumped model with every path made relative to another folder; an output stays in the file's own."""
-    if isinstance(content, OutputPath) or (isinstance(content, FilePath) and os.path.isabs(content)):
+    if isinstance(content, OutputPath):
         return content
     if isinstance(content, FilePath):
+        local = content.local
+        if local is None or os.path.isabs(local):
+            return content
         # Folders by their own names: ".." after a link leads elsewhere.
-        folder, name = os.path.split(old / content)
-        return type(content)(
+        folder, name = os.path.split(old / local)
+        return content.at(
             os.path.relpath(os.path.join(os.path.realpath(folder), name), os.path.realpath(new))
         )
     if isinstance(content, dict):

@@ -447,7 +447,11 @@ class Scenario(Described):
         values, absent = self.policy.values, self.policy.absent
         with self.at("adversary.prior"):
             inputs_have = absent if self.query.is_record else None
-            prior = stated_prior(model.prior, channel.inputs, inputs_have)
+            if self.region is not None and model.prior is not None:
+                cells = dict(zip(self.region.labels, model.prior.on_map(self.region), strict=True))
+                prior = np.array([cells[cell] for cell in channel.inputs])
+            else:
+                prior = stated_prior(model.prior, channel.inputs, inputs_have)
         about_record = self._belief_about_record()
         if not self.query.is_record:
             return prior, about_record

@@ -5,6 +5,7 @@ from ._budget import WITHOUT_RELATION as WITHOUT_RELATION
 from ._budget import Budget as Budget
 from ._budget import Relation as Relation
 from ._budget import amount as amount
+from ._chain import sync_folder as sync_folder
 from ._currency import EPS as EPS
 from ._currency import RHO as RHO
 from ._currency import Currency as Currency

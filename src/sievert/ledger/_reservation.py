@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -80,6 +81,12 @@ class Reservation:
         return Path(temporary_name(self.targets[index], self.id))
 
     @property
+    def workplace(self) -> Path:
+        """A folder beside the output for what is not yet part of it; deleted when all is done."""
+        target = self.targets[-1]
+        return target.with_name(f".{target.name}.{self.id}.parts")
+
+    @property
     def state(self) -> Path:
         """The file for what is needed to go on after an interruption; deleted when all is done."""
         return self.ledger.state_path(self.id)
@@ -141,6 +148,7 @@ class Reservation:
         if renamed:
             for folder in {target.parent for target in self.targets}:
                 sync_folder(folder)
+        _removed(self.workplace)
         for path in (self._new_state, self.state):
             if path.exists():
                 os.unlink(path)
@@ -149,9 +157,8 @@ class Reservation:
 
     def discard(self) -> None:
         """Delete what was written; a place that cannot be reached any more keeps nobody from going on."""
-        for index in range(len(self.targets)):
-            with suppress(OSError):
-                os.unlink(self.temporary(index))
+        for path in (self.workplace, *map(self.temporary, range(len(self.targets)))):
+            _removed(path)
 
 
 def _write_new(path: Path, content: bytes, mode: int) -> None:
@@ -163,8 +170,25 @@ def _write_new(path: Path, content: bytes, mode: int) -> None:
         os.close(descriptor)
 
 
+def _removed(path: Path) -> None:
+    """Delete a file or a folder, if it is there and can be."""
+    with suppress(OSError):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            os.unlink(path)
+
+
 def file_hash(path: Path) -> str:
-    """SHA-256 of a file, read in blocks; no link is followed."""
+    """SHA-256 of a file, read in blocks; of a folder, of the names and hashes of its files.
+
+    No link is followed.
+    """
+    if path.is_dir() and not path.is_symlink():
+        parts = {name: file_hash(path / name) for name in sorted(os.listdir(path))}
+        return hashlib.sha256(
+            "".join(f"{digest}  {name}\n" for name, digest in parts.items()).encode()
+        ).hexdigest()
     digest = hashlib.sha256()
     with os.fdopen(os.open(path, os.O_RDONLY | NO_LINKS), "rb") as stream:
         while block := stream.read(BLOCK):

@@ -73,7 +73,7 @@ class Explanation(Result):
         and the curve are then about a person whose records all say the same
     table : the same question at other parameters: (name, value, after) each
     method, certificate : how `after` was found, and its proof where there is one
-    uncertified : why there is no proof
+    uncertified : why there is no proof, or what it takes as given; None where it proves the whole answer
     by_distance : whether the claim is per unit of distance
     """
 
@@ -256,7 +256,7 @@ def explain_claim(
         about=about,
         table=_table(claim, count, belief, policy, within),
         certificate=guess.certificate,
-        uncertified=guess.reason if guess.certificate is None else None,
+        uncertified=guess.uncertified,
         by_distance=_by_distance(policy),
     )
 

@@ -51,8 +51,9 @@ MEETS = 1e-9
 class Guess:
     """Ends of the best guess that mechanisms with a claim allow, how they were found, and the proof.
 
-    `reason` says why there is no proof. `gained` and `missed` are the upper end minus the blind guess and 1
-    minus the upper end, where they are known more precisely than by that difference.
+    `reason` says why there is no proof, or what it takes as given. `gained` and `missed` are the upper end
+    minus the blind guess and 1 minus the upper end, where they are known more precisely than by that
+    difference.
     """
 
     lower: float
@@ -69,6 +70,13 @@ class Guess:
     ) -> Guess:
         """A guess that some mechanism reaches, with its difference from the blind one and from 1."""
         return cls(ends.guess, ends.guess, method, certificate, reason, ends.gained, ends.missed)
+
+    @property
+    def uncertified(self) -> str | None:
+        """Why there is no proof, or what it takes as given; None where it proves the whole answer."""
+        if self.certificate is not None or self.reason is not None:
+            return self.reason
+        return f"computed, not written down ({self.method})"
 
     def gain(self, before: float) -> float:
         """How much better than the blind guess, in full precision where that is known."""

@@ -18,6 +18,7 @@ from sievert.limits._programs import (
     LARGEST_LOG_GROWTH,
     arc_program,
     full_program,
+    kernel_certificate,
     repaired,
     repaired_on,
     triples,
@@ -33,8 +34,10 @@ from sievert.programs import LinearProgram, Unsolved, solved
 from sievert.proofs import DirectedProof, WorstLeakageProof
 from sievert.spaces import DatabaseGraph, Graph, Metric
 
-__all__ = ["explicit_space", "solve_objective", "worst_directed", "worst_gain"]
+__all__ = ["explicit_space", "prior_packing", "solve_objective", "worst_directed", "worst_gain"]
 LARGEST_UNKNOWNS = 25_000
+# Constraints of the exact program: an hour of the solver is nobody's answer.
+LARGEST_ROWS = 500_000
 
 
 def explicit_space(target: Target) -> Space:
@@ -58,26 +61,68 @@ def worst_gain(target: Target, eps: Fraction, prior: object, gain: object) -> Wo
         raise GainError(f"gain {adversary.name!r} is a loss; give it as a gain (bound minus loss)")
     before = float(vulnerability(belief, adversary).value)
     table = np.asarray(adversary.matrix, dtype=np.float64)
-    if not before > 0 or table.min() < 0:
-        raise GainError("gain: the worst factor needs non-negative gains and a positive prior value")
+    if not before > 0:
+        raise GainError(
+            f"gain {adversary.name!r} is worth {before:.6g} before the release, and what grows by a factor "
+            "must be positive; add a constant to all gains of a secret"
+        )
     whole = worst_of_space(space, eps)
+    if eps > 0 and _is_guess(space, table):
+        packed = prior_packing(space, eps, belief)
+        lower, upper = packed.bounds()
+        assert lower is not None
+        if upper - lower <= MEETS * upper:
+            words = "packing on the known prior, attained by its kernel"
+            return _between(whole, packed, before, words)
     try:
         proof, channel = solve_objective(space, eps, (table * belief).T)
     except (ArithmeticError, Unsolved, TooLargeError) as problem:
         return _without_program(space, eps, belief, table, before, whole, str(problem))
+    found = _between(whole, proof, before, f"linear program over channels for {adversary.name!r}")
+    return replace(found, mechanism=Channel(channel, inputs=space.labels, normalise=True))
+
+
+def _is_guess(space: Space, table: FloatArray) -> bool:
+    """Whether the gain is 1 for the secret itself, and the space small enough for its distances."""
+    square = table.shape == (space.size,) * 2
+    return space.size <= LARGEST_DENSE and square and bool((table == np.eye(space.size)).all())
+
+
+def prior_packing(space: Space, eps: Fraction, belief: FloatArray) -> WorstLeakageProof:
+    """The guess under a known prior between packing, max{π·z : Φz ≤ 1, z ≥ 0}, and the channel of its z.
+
+    The columns Φ[:,j]·z_j are private; what rows lack is one more column, and they are scaled down until that
+    is private too.
+    """
+    found = packing(space, float(eps), belief)
+    return WorstLeakageProof(
+        space.proof,
+        eps,
+        {"type": "packing", "y": found.y.tolist()},
+        kernel_certificate(found.z, space, eps),
+        weights=belief,
+        labels=tuple(space.labels),
+    )
+
+
+def _between(whole: WorstLeakage, proof: WorstLeakageProof, before: float, method: str) -> WorstLeakage:
+    """Both ends of a proof, relative to what is reached before."""
     lower, upper = proof.bounds()
     assert lower is not None
     base = Fraction(before)
     low, high = log2_bounds(lower / base, upper / base)
+    low = max(0.0, low)
     meets = high - low <= MEETS
+    best = Bound(high * LN2)
     return replace(
         whole,
+        packing=min(whole.packing, best) if proof.upper["type"] == "packing" else whole.packing,
         lower=Bound(low * LN2),
-        upper=Bound(high * LN2),
+        upper=best,
         exact=Bound((low + high) / 2 * LN2) if meets else None,
-        method=f"linear program over channels for {adversary.name!r}",
+        method=method,
         reason=None if meets else GAP,
-        mechanism=Channel(channel, inputs=space.labels, normalise=True),
+        mechanism=None,
         certificate=proof,
     )
 
@@ -91,21 +136,18 @@ def _without_program(
     whole: WorstLeakage,
     reason: str,
 ) -> WorstLeakage:
-    """Bounds alone: no gain grows by more than the capacity; a guess by no more than packing on the prior."""
-    best, method = whole.upper, "the capacity: no adversary's gain grows by more"
-    certificate = whole.certificate
-    if (
-        space.size <= LARGEST_DENSE
-        and table.shape == (space.size,) * 2
-        and (table == np.eye(len(table))).all()
-    ):
-        found = {"type": "packing", "y": packing(space, float(eps), belief).y.tolist()}
-        proof = WorstLeakageProof(space.proof, eps, found, None, weights=belief, labels=tuple(space.labels))
-        upper = proof.bounds()[1] / Fraction(before)
-        bound = Bound(log2_bounds(upper, upper)[1] * LN2)
-        if bound < best:
-            best, method, certificate = bound, "packing on the known prior", proof
-    return replace(
+    """Bounds alone: what is above the least gain of each secret grows by no more than the capacity.
+
+    Adding a number to all gains of a secret adds as much before as after, so gains may be shifted to start at
+    0, whatever their signs; a guess by no more than packing on the prior.
+    """
+    least = float(belief @ table.min(axis=0))
+    grown = least + whole.upper.factor * (before - least)
+    best = min(whole.upper, Bound(math.log(max(1.0, grown / before)))) if grown < math.inf else whole.upper
+    method = "the capacity: no adversary's gain grows by more"
+    if best < whole.upper:
+        method = "the capacity: no adversary's gain above the least of each secret grows by more"
+    found = replace(
         whole,
         packing=min(whole.packing, best),
         lower=Bound(0.0),
@@ -114,20 +156,23 @@ def _without_program(
         method=method,
         reason=reason,
         mechanism=None,
-        certificate=certificate,
     )
+    if eps > 0 and _is_guess(space, table):
+        packed = _between(whole, prior_packing(space, eps, belief), before, "packing on the known prior")
+        return replace(packed, reason=reason) if packed.upper < best else replace(found, lower=packed.lower)
+    return found
 
 
 def solve_objective(
     space: Space, eps: Fraction, objective: FloatArray
 ) -> tuple[WorstLeakageProof, FloatArray]:
     """The exact program for any objective A[x,w], with its proof and the channel."""
-    unknowns = objective.size
-    if unknowns > LARGEST_UNKNOWNS:
+    unknowns, rows = objective.size, 2 * len(space.pairs) * objective.shape[1]
+    if unknowns > LARGEST_UNKNOWNS or rows > LARGEST_ROWS:
         raise TooLargeError(
-            f"the exact program would have {space.size} × {objective.shape[1]} = {unknowns} unknowns; "
-            f"at most {LARGEST_UNKNOWNS} are tried",
-            size=unknowns,
+            f"the exact program would have {space.size} × {objective.shape[1]} = {unknowns} unknowns and "
+            f"{rows} constraints; at most {LARGEST_UNKNOWNS} and {LARGEST_ROWS} are tried",
+            size=max(unknowns, rows),
         )
     optimum = full_program(space, float(eps), objective)
     channel = optimum.channel

@@ -20,7 +20,7 @@ from sievert.errors import PolicyError, TooLargeError
 from sievert.limits._approximate import LARGEST_UNKNOWNS, approximate_interval, approximate_program
 from sievert.limits._grids import Grid, grid_of
 from sievert.limits._guesses import MEETS, Guess, best_guess
-from sievert.limits._objectives import explicit_space, solve_objective
+from sievert.limits._objectives import LARGEST_ROWS, explicit_space, prior_packing, solve_objective
 from sievert.limits._restricted import individual_groups, largest_packing, worst_about
 from sievert.limits._space import LARGEST_DENSE, Space
 from sievert.limits._targets import Target, is_complete, power, values_of
@@ -43,8 +43,10 @@ __all__ = [
 ]
 # Points of a curve δ(ε) at which a program is solved, and solved ones that are kept for each policy.
 MOST_PROGRAMS = 9
+CLOSE = 1e-9  # relative distance of two ends that are one number
 LARGEST_PLACES = 60  # places for each of whose balls a program over all of them is solved
 MOST_KEPT = 64
+COMPOSED = "that the claim implies this ε and δ for all releases together, which is computed"
 _Asked = tuple[float, float, bytes, bool]
 _KEPT: WeakKeyDictionary[Graph | Metric, dict[_Asked, Guess]] = WeakKeyDictionary()
 # Points of a metric up to which its nearest pairs are looked at by themselves.
@@ -115,9 +117,9 @@ def policy_guess(claim: Claim, target: Target, prior: FloatArray | None) -> tupl
             best = found
     assert best is not None
     reached = max(before, _reached(claim, one, weights, prior is None))
-    return replace(
-        best, lower=min(reached, best.upper), method=f"best of several (ε, δ): {best.method}"
-    ), before
+    reason = COMPOSED if best.certificate is not None else best.reason
+    method = f"best of several (ε, δ): {best.method}"
+    return replace(best, lower=min(reached, best.upper), method=method, reason=reason), before
 
 
 def _over_distances(claim: Claim, metric: Metric, weights: FloatArray, uniform: bool) -> Guess:
@@ -135,7 +137,8 @@ def _over_distances(claim: Claim, metric: Metric, weights: FloatArray, uniform: 
     if single:
         return _kept(metric, claim.eps, claim.lost, weights, uniform, True)
     found = _kept(metric, claim.eps * claim.releases, 0.0, weights, uniform, False)
-    found = replace(found, method=f"ε of all releases added up: {found.method}")
+    reason = COMPOSED if found.certificate is not None else found.reason
+    found = replace(found, method=f"ε of all releases added up: {found.method}", reason=reason)
     nearest = _nearest_pairs(metric)
     if nearest is not None and math.isfinite(claim.eps):
         graph, length = nearest
@@ -215,6 +218,12 @@ def _at(
         reason = None if found is not None else f"{method}, of which a proof would take too long to check"
         return Guess(least, most, method, found, reason=reason)
     space = adjacency_space(target, lost > 0)
+    if lost == 0 < level and space.size <= LARGEST_DENSE:
+        packed = prior_packing(space, level, weights)
+        low, high = packed.bounds()
+        assert low is not None
+        if high - low <= CLOSE * high or 2 * len(space.pairs) * space.size > LARGEST_ROWS:
+            return Guess(float(low), min(1.0, float(high)), "packing on the known prior", packed)
     if space.size**2 > LARGEST_UNKNOWNS or (lost and _unknowns(space) > LARGEST_UNKNOWNS):
         return _interval(target, space, eps, delta, weights, uniform and below)
     try:
@@ -310,8 +319,10 @@ def _constrained(claim: Claim, policy: Policy) -> tuple[Guess, float]:
             best = found, before
     assert best is not None
     guess, before = best
-    single = isinstance(claim, ApproximateClaim) and claim.releases == 1
-    return (guess if single else replace(guess, lower=min(before, guess.upper))), before
+    if isinstance(claim, ApproximateClaim) and claim.releases == 1:
+        return guess, before
+    reason = COMPOSED if guess.certificate is not None else guess.reason
+    return replace(guess, lower=min(before, guess.upper), reason=reason), before
 
 
 def _worst_group(

@@ -198,6 +198,30 @@ class DistanceLoss(Loss):
         return "distance from the truth"
 
 
+@kind(Loss, "squared-distance")
+class SquaredDistanceLoss(Loss):
+    """The square of the distance from the truth, in the policy's points."""
+
+    def over(self, labels: Labels, distance: Metric) -> MatrixAdversary:
+        return losses.squared_distance(distance)
+
+    def words(self) -> str:
+        return "squared distance from the truth"
+
+
+@kind(Loss, key="within")
+class WithinLoss(Loss):
+    """0 within a distance of the truth in the policy's points, else 1."""
+
+    within: Annotated[NonNegative, Field(description="how far off a point may be, in the values' units")]
+
+    def over(self, labels: Labels, distance: Metric) -> MatrixAdversary:
+        return losses.within(distance, self.within)
+
+    def words(self) -> str:
+        return f"chance to be off by more than {self.within:g}"
+
+
 @kind(Loss, key="pinball")
 class PinballLoss(Loss):
     """What makes a quantile the best value."""

@@ -49,8 +49,10 @@ __all__ = [
     "shannon",
     "shifted",
     "squared",
+    "squared_distance",
     "threshold",
     "tolerance",
+    "within",
 ]
 
 
@@ -237,6 +239,63 @@ def distance(metric: Metric) -> MatrixAdversary:
     """
     metric = metric_of(metric)
     return matrix_adversary(metric.matrix, metric.points, "distance", is_loss=True, secrets=metric.points)
+
+
+def squared_distance(metric: Metric) -> MatrixAdversary:
+    """The square of the distance between guess and secret in a metric, whose points are both.
+
+    Parameters
+    ----------
+    metric : Metric of finite diameter
+
+    Returns
+    -------
+    MatrixAdversary
+
+    Notes
+    -----
+    Cost: O(n²) for n points.
+
+    Examples
+    --------
+    >>> from sievert.spaces import metrics
+    >>> squared_distance(metrics.cycle(4)).matrix[0].tolist()
+    [0.0, 1.0, 4.0, 1.0]
+    """
+    metric = metric_of(metric)
+    with np.errstate(over="ignore"):
+        table = metric.matrix**2
+    return matrix_adversary(table, metric.points, "squared distance", is_loss=True, secrets=metric.points)
+
+
+def within(metric: Metric, radius: float) -> MatrixAdversary:
+    """0 for a point within a radius of the secret, 1 for any other.
+
+    Parameters
+    ----------
+    metric : Metric
+    radius : how far from the secret a guess may be
+
+    Returns
+    -------
+    MatrixAdversary
+
+    Notes
+    -----
+    Cost: O(n²) for n points.
+
+    Examples
+    --------
+    >>> from sievert.spaces import metrics
+    >>> within(metrics.cycle(4), 1).matrix[0].tolist()
+    [0, 0, 1, 0]
+    """
+    metric = metric_of(metric)
+    radius = non_negative("radius", radius, GainError, infinite=True)
+    table = (metric.matrix > radius).astype(np.int64)
+    return matrix_adversary(
+        table, metric.points, f"off by more than {radius:g}", is_loss=True, secrets=metric.points
+    )
 
 
 def _brief(value: object) -> str:

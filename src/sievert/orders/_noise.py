@@ -72,7 +72,11 @@ def _of_noise(less_safe: NoiseChannel, safer: Channel, order: str) -> Verdict | 
     if not isinstance(safer, NoiseChannel) or not _agree(less_safe, safer):
         raise _different(less_safe, safer)
     if _is_same(less_safe, safer):
-        return Verdict(True, order, 0.0, None, None, SAME, True)
+        name, value = safer.written
+        moves = value > 0 and (name == "eps" or value < 1)
+        provable = _is_geometric(safer) and moves
+        proof = NoiseOrderProof.of(less_safe.written, safer.written) if provable else None
+        return Verdict(True, order, 0.0, proof, None, SAME, True)
     if _is_geometric(less_safe) and _is_geometric(safer):
         return _by_sum(less_safe, safer, order)
     if order == "privacy":

@@ -160,6 +160,15 @@ class Verdict(Result):
     post: Channel | None = field(default=None, repr=False)
 
     @property
+    def uncertified(self) -> str | None:
+        """Why there is no proof; None where there is one."""
+        if self.certificate is not None:
+            return None
+        if self.holds is None:
+            return "what is undecided has none"
+        return f"it was decided without a list ({self.method}), and is not written down as a proof"
+
+    @property
     def precision(self) -> str:
         """What a yes in floats leaves open, as the end of a sentence; nothing where it is proved exactly."""
         if self.exact or not self.holds:

@@ -100,10 +100,11 @@ class Statistic:
         """An empty table."""
         return np.zeros(len(self.cells), dtype=np.int64)
 
-    def add(self, totals: IntArray, codes: IntArray) -> None:
-        """Add rows, given as indices of the policy's values."""
+    def add(self, totals: IntArray, codes: IntArray, counts: IntArray | None = None) -> None:
+        """Add rows, given as indices of the policy's values, `counts` of each or one."""
+        amounts = self.amount[codes] if counts is None else self.amount[codes] * counts
         # Weights are whole numbers and their sums below 2^53, so these floats are exact.
-        totals += np.bincount(self.cell_of[codes], self.amount[codes], minlength=len(totals)).astype(np.int64)
+        totals += np.bincount(self.cell_of[codes], amounts, minlength=len(totals)).astype(np.int64)
 
     def range(self, policy: Policy, absence: bool = False) -> tuple[int, int]:
         """Least and greatest possible entry of a cell, in steps: public, from values and records alone.

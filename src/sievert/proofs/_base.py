@@ -20,7 +20,7 @@ import numpy as np
 
 from sievert.arrays import AnyArray, ObjectArray
 from sievert.errors import FileError
-from sievert.numerics import brief, file_path
+from sievert.numerics import brief, decimal, file_path
 from sievert.proofs._reading import fractions, listed, parse_json, require_plain
 from sievert.results import Result
 
@@ -30,7 +30,9 @@ __all__ = [
     "Verification",
     "checker_path",
     "exact_rows",
+    "in_percent_of",
     "load_proof",
+    "measured",
     "normalised",
     "proof_from_dict",
     "require_channels",
@@ -63,7 +65,7 @@ _KINDS: dict[str, type[Proof]] = {}
 class Verification(Result):
     """Whether a proof holds, and what it states (or why it fails).
 
-    `meaning` says the same in everyday words where the statement has those of the field; `theorem` is why the
+    `meaning` says the same in everyday words; `theorem` is why the
     statement follows from the proof's numbers; `about` names the files that it was compared with.
     """
 
@@ -114,9 +116,9 @@ class Proof(ABC):
     def proved(self) -> str:
         """What the certificate's own numbers prove, in a sentence; ValueError where a check fails."""
 
+    @abstractmethod
     def meaning(self) -> str:
-        """What is proved in everyday words, where the statement has those of the field; else nothing."""
-        return ""
+        """What is proved in everyday words and the user's units, in a sentence."""
 
     def verify(self) -> Verification:
         """Check the certificate from its own numbers."""
@@ -239,6 +241,31 @@ def verify(path_or_proof: str | Path | Proof) -> Verification:
 def checker_path() -> Path:
     """Where `verify.py` lies, the checker in one file that needs Python alone (docs/proofs.md)."""
     return Path(__file__).parent / "alone" / "verify.py"
+
+
+# ── Numbers in everyday words, rounded so that a sentence stays true ────────────────────────────────────────
+
+
+def in_percent_of(share: Fraction, down: bool = False) -> str:
+    """A probability as a percentage.
+
+    >>> in_percent_of(Fraction(1, 3)), in_percent_of(Fraction(1, 2))
+    ('33.34%', '50%')
+    """
+    return f"{_short(decimal(100 * share, 2, down))}%"
+
+
+def measured(value: float | Fraction, down: bool) -> str:
+    """A number to six decimals.
+
+    >>> measured(Fraction(2, 3), down=False)
+    '0.666667'
+    """
+    return _short(decimal(Fraction(value), 6, down))
+
+
+def _short(digits: str) -> str:
+    return digits.rstrip("0").rstrip(".") if "." in digits else digits
 
 
 # ── Matrices in proofs: fractions or floats as they were found, read exactly, written as texts ──────────────

@@ -184,8 +184,12 @@ def channel_value(
     return total / denominator
 
 
-def kernel_value(space: ProofSpace, eps: Fraction, certificate: dict[str, Any]) -> Fraction:
+def kernel_value(
+    space: ProofSpace, eps: Fraction, certificate: dict[str, Any], weights: FloatArray | None = None
+) -> Fraction:
     """Columns (1-t)·Φ[:,j]·z_j/s are private as Φ is of shortest paths; the remainder is checked here.
+
+    Column j guesses point j, which is worth its weight (all 1: the capacity), the remainder the best point.
 
     With s at least the largest row of Φz no row exceeds 1 - t. Each remainder is 1 minus a number ≤ 1 made
     by three operations, so 8 units enclose it.
@@ -206,7 +210,14 @@ def kernel_value(space: ProofSpace, eps: Fraction, certificate: dict[str, Any]) 
     for a, b in (space.pairs.T, space.pairs[:, ::-1].T):
         if (rest_high[a] > growth * rest_low[b]).any():
             raise ValueError("the remainder of the kernel channel is not private")
-    return (1 - Fraction(t)) * exact_sum(z) / Fraction(scale) + Fraction(float(rest_low.max()))
+    share = (1 - Fraction(t)) / Fraction(scale)
+    if weights is None:
+        return share * exact_sum(z) + Fraction(float(rest_low.max()))
+    if not (weights >= 0).all():
+        raise ValueError("a kernel certificate needs weights ≥ 0 of the points")
+    worth = [Fraction(weight) for weight in weights.tolist()]
+    guessed = sum((a * Fraction(b) for a, b in zip(worth, z.tolist(), strict=True) if b), Fraction(0))
+    return share * guessed + max(a * Fraction(b) for a, b in zip(worth, rest_low.tolist(), strict=True))
 
 
 def levels_value(space: ProofSpace, eps: Fraction, source: Any) -> Fraction:

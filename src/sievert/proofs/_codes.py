@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from sievert.numerics import decimal, exp_above, exp_below
-from sievert.proofs._base import Proof
+from sievert.proofs._base import Proof, in_percent_of
 from sievert.proofs._reading import fraction, whole
 
 __all__ = ["CodesProof"]
@@ -136,6 +136,12 @@ class CodesProof(Proof):
             f"public hash: they are told apart by {decimal(self.xi, DIGITS, False)} nats at most but for "
             f"δ = {decimal(self.delta, DIGITS, False)}, and a guess between them is right with probability "
             f"{decimal(self.guess, DIGITS, False)} at most (Fernandes, Def 10.4.1)"
+        )
+
+    def meaning(self) -> str:
+        return (
+            "whoever sees what is released of one of two such users names the right one in at most "
+            f"{in_percent_of(self.guess)} of all cases; a blind guess is right in 50%."
         )
 
 

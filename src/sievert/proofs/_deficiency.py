@@ -16,6 +16,7 @@ from sievert.proofs._base import (
     ROUNDING,
     Proof,
     exact_rows,
+    in_percent_of,
     require_channels,
     rows_from,
     texts_of,
@@ -103,6 +104,13 @@ class DeficiencyProof(Proof):
             f"{'whatever the prior' if self.any_prior else 'with this prior'}, no adversary with gains in "
             f"[0, 1] expects more than {decimal(self.upper, DIGITS, False)} more from B than from A, and one "
             f"expects at least {decimal(self.lower, DIGITS, True)} more{about}"
+        )
+
+    def meaning(self) -> str:
+        return (
+            f"if B replaces A, nobody has more than {in_percent_of(self.upper)} of what a right answer is "
+            "worth more from it than before, and somebody has at least "
+            f"{in_percent_of(self.lower, down=True)} more."
         )
 
 

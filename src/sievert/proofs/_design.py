@@ -20,7 +20,7 @@ from scipy.sparse.csgraph import connected_components
 
 from sievert.arrays import FloatArray, IndexArray
 from sievert.numerics import UNIT, decimal
-from sievert.proofs._base import Proof
+from sievert.proofs._base import Proof, measured
 from sievert.proofs._reading import floats, fraction, indices, listed, whole
 from sievert.proofs._space import Decay, ProofSpace
 
@@ -184,6 +184,12 @@ class OptimalDesignProof(Proof):
             f"the mechanism on {self.space.size} inputs is private with {level} and loses at most "
             f"{decimal(high, 12, down=False)}; no such mechanism loses less than "
             f"{decimal(low, 12, down=True)}"
+        )
+
+    def meaning(self) -> str:
+        return (
+            f"users of this mechanism lose {measured(self.upper, down=False)} on average at most, and with "
+            f"no mechanism that is as private would they lose less than {measured(self.lower, down=True)}."
         )
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sievert.arrays import FloatArray, ObjectArray
 from sievert.numerics import UNIT, decimal
-from sievert.proofs._base import Proof, rows_from
+from sievert.proofs._base import Proof, measured, rows_from
 from sievert.proofs._design import SCALE, costs, loss_above, parts_of_one, require_rows
 from sievert.proofs._reading import floats, fraction, fractions, listed, whole
 from sievert.proofs._space import ProofSpace, exact_power
@@ -110,6 +110,12 @@ class ExactDesignProof(Proof):
         return (
             f"the mechanism on {self.space.size} inputs is private with e^-ε = {self.alpha} and loses "
             f"exactly {value}; no private mechanism loses less"
+        )
+
+    def meaning(self) -> str:
+        return (
+            f"users of this mechanism lose {self.value()} on average, and with no mechanism that is as "
+            "private would they lose less."
         )
 
 
@@ -232,6 +238,13 @@ class LeakageDesignProof(Proof):
         return (
             f"the mechanism on {len(self.prior)} inputs {first} {high} and {second} at most "
             f"{self.budget:.12g}; no mechanism within that goes below {low}"
+        )
+
+    def meaning(self) -> str:
+        first, second = WORDS[self.family]
+        return (
+            f"this mechanism {first} {measured(self.upper, down=False)}, and no other that {second} "
+            f"{self.budget:.6g} at most comes below {measured(self.lower, down=True)}."
         )
 
 

@@ -16,7 +16,7 @@ from math import isqrt
 from typing import Any, ClassVar
 
 from sievert.numerics import decimal, exp_below
-from sievert.proofs._base import Proof
+from sievert.proofs._base import Proof, in_percent_of
 from sievert.proofs._reading import fraction, fractions, listed, whole
 
 __all__ = ["DocumentsProof", "Way", "distance_above"]
@@ -119,6 +119,13 @@ class DocumentsProof(Proof):
             f"{decimal(self.nats, DIGITS, False)} nats at most, and a guess which of them it is, each as "
             f"likely before, is right with probability {decimal(self.guess, DIGITS, False)} at most "
             "(Fernandes, Thm 9.2)"
+        )
+
+    def meaning(self) -> str:
+        return (
+            f"whoever reads what is released of one of the {len(self.bags)} documents names the right one in "
+            f"at most {in_percent_of(self.guess)} of all cases; a blind guess is right in "
+            f"{in_percent_of(Fraction(1, len(self.bags)))}."
         )
 
     def least_nats(self) -> Fraction:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from sievert.arrays import AnyArray
 from sievert.numerics import at_most
-from sievert.proofs._base import ROUNDING, Proof, exact_rows, rows_from, texts_of
+from sievert.proofs._base import ROUNDING, Proof, exact_rows, measured, rows_from, texts_of
 from sievert.proofs._reading import fraction, fractions, listed, whole
 
 __all__ = ["LikelihoodProof", "TransportProof"]
@@ -92,6 +92,14 @@ class LikelihoodProof(Proof):
         return (
             f"no distribution of these {len(self.distribution)} values has a log-likelihood of the "
             f"{float(self.reports):g} reports that is larger by more than {nats} nats"
+        )
+
+    def meaning(self) -> str:
+        nats = at_most((self.bound + 4 * self._check()) * self.reports)
+        return (
+            f"among all ways in which the {float(self.reports):g} people may be spread over "
+            f"{len(self.distribution)} values, none explains their reports better than this one by more than "
+            f"a factor of e^{nats}."
         )
 
     def _check(self) -> Fraction:
@@ -228,6 +236,13 @@ class TransportProof(Proof):
         return (
             f"the Kantorovich distance is {float(self.lower):.12g}, to within "
             f"{at_most(self.upper - self.lower, 2)}"
+        )
+
+    def meaning(self) -> str:
+        return (
+            "to make one distribution from the other, probability has to travel "
+            f"{measured(self.lower, down=True)} on average at least, and {measured(self.upper, down=False)} "
+            "is enough."
         )
 
     def _check(self) -> None:

@@ -74,6 +74,12 @@ class GaussianNoiseProof(Proof):
             "(zero-concentrated), times the square of its distance"
         )
 
+    def meaning(self) -> str:
+        return (
+            f"with Gaussian noise of a standard deviation of {float(self.variance) ** 0.5:.4g} steps, what "
+            f"is published says so little of any one record that ρ = {decimal(self.rho, 6, False)}."
+        )
+
 
 def _square(steps: tuple[int, ...]) -> Fraction:
     return Fraction(sum(step * step for step in steps))

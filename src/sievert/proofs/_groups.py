@@ -22,7 +22,7 @@ from scipy.sparse.csgraph import shortest_path
 
 from sievert.arrays import FloatArray
 from sievert.numerics import UNIT, decimal, eps_in_words, exp_below, exp_enclosure, sum_error
-from sievert.proofs._base import Proof
+from sievert.proofs._base import Proof, measured
 from sievert.proofs._bounds import SMALLEST, channel_table, channel_value, dual_bound, exact_sum
 from sievert.proofs._reading import floats, fraction, listed, pairs, whole
 from sievert.proofs._space import ProofSpace
@@ -77,6 +77,10 @@ class GroupsProof(Proof):
 
     def bounds(self) -> tuple[Fraction | None, Fraction]:
         """Proved lower and upper bound over all groups; ValueError when a certificate does not hold."""
+        return self._found
+
+    @cached_property
+    def _found(self) -> tuple[Fraction | None, Fraction]:
         if self.eps < 0 or not self.cases:
             raise ValueError("eps must be ≥ 0 and there must be a group")
         if self.outputs is not None:
@@ -106,6 +110,19 @@ class GroupsProof(Proof):
         return (
             f"on {self.space.size} points with ε = {eps_in_words(self.eps)}, {what}{is_private} is at most "
             f"{decimal(upper, 12, False)}{reached}"
+        )
+
+    def meaning(self) -> str:
+        upper = self.bounds()[1]
+        if self.outputs is not None:
+            return (
+                f"whatever is released with this ε in one of {self.outputs} ways, seeing it makes a best "
+                f"guess at most {measured(upper, down=False)} times as likely to be right as before."
+            )
+        return (
+            "whatever is released with this ε, the probabilities that each value of a group is told rightly "
+            f"add up to {measured(upper, down=False)} at most: among k equally likely ones a guess is right "
+            "with a k-th of that."
         )
 
     def _group(self, points: Any) -> tuple[int, ...]:
@@ -235,6 +252,10 @@ class DirectedProof(Proof):
 
     def bounds(self) -> tuple[Fraction, Fraction]:
         """Proved lower and upper bound; ValueError when a certificate does not hold."""
+        return self._found
+
+    @cached_property
+    def _found(self) -> tuple[Fraction, Fraction]:
         lower, upper = self._lower(), self._upper()
         if lower > upper:
             raise ValueError("the lower bound exceeds the upper bound, so one of the certificates is wrong")
@@ -246,6 +267,13 @@ class DirectedProof(Proof):
             f"on {self.size} points with {len(self.arcs)} one-way inequalities and ε = "
             f"{eps_in_words(self.eps)}, the sum of column maxima of every private channel is at most "
             f"{decimal(upper, 12, False)}, and some channel reaches at least {decimal(lower, 12, True)}"
+        )
+
+    def meaning(self) -> str:
+        return (
+            "whatever is released with this ε, kept in one direction of each pair only, seeing it makes a "
+            f"best guess at most {measured(self.bounds()[1], down=False)} times as likely to be right as "
+            "before."
         )
 
     def _upper(self) -> Fraction:

@@ -19,7 +19,15 @@ from typing import Any, ClassVar
 
 from sievert.arrays import ObjectArray
 from sievert.numerics import decimal, exact_matmul
-from sievert.proofs._base import Proof, require_channels, require_prior, rows_from, texts_of
+from sievert.proofs._base import (
+    Proof,
+    in_percent_of,
+    measured,
+    require_channels,
+    require_prior,
+    rows_from,
+    texts_of,
+)
 from sievert.proofs._neighbours import Neighbours, binary_digits, polar_excess, shown
 from sievert.proofs._reading import flag, fraction, fractions, listed, whole
 
@@ -212,4 +220,11 @@ class FrontierProof(Proof):
         return (
             f"the most that {self.space.words()} is worth {kept} is {worth}; one that gives away at most "
             f"{given} is worth the former"
+        )
+
+    def meaning(self) -> str:
+        secret = " and ".join(in_percent_of(limit) for limit in self.limits)
+        return (
+            f"as long as nobody may guess what is secret better than {secret}, no mechanism of this policy "
+            f"is worth more than {measured(self.upper, down=False)} to those who use it."
         )

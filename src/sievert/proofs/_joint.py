@@ -20,6 +20,7 @@ import numpy as np
 from sievert.arrays import IndexArray, IntArray
 from sievert.channels import GeometricLaw, NoiseChannel, NoiseLaw, QuantileNoise, SeveralNoise, StaircaseLaw
 from sievert.errors import TooLargeError
+from sievert.numerics import decimal, exp_above
 from sievert.proofs._base import Proof
 from sievert.proofs._reading import fraction, listed, whole
 
@@ -136,6 +137,12 @@ class JointNoiseProof(Proof):
         return (
             f"for every move of one record the noise of {len(self.tables)} tables together keeps ε = "
             f"{self.eps}, and no smaller one"
+        )
+
+    def meaning(self) -> str:
+        return (
+            f"one record more, less or other makes what is published in all {len(self.tables)} tables "
+            f"together at most {decimal(exp_above(self.eps), 6, False)} times as likely."
         )
 
     def _apart(self) -> set[Fraction]:

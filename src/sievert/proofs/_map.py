@@ -14,6 +14,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar
 
 import flint
@@ -131,6 +132,10 @@ class MapLeakageProof(Proof):
 
     def bounds(self) -> Ends:
         """Ends of the capacity of one record, or of the best guess with the prior; ValueError on damage."""
+        return self._found
+
+    @cached_property
+    def _found(self) -> Ends:
         if self.eps < 0 or self.step <= 0 or max(self.rows, self.columns) > LARGEST_SIDE or self.copies < 1:
             raise ValueError(f"eps must be ≥ 0, step above 0, sides at most {LARGEST_SIDE:,} and copies ≥ 1")
         if self.prior is None:

@@ -18,6 +18,7 @@ from sievert.proofs._base import (
     ROUNDING,
     Proof,
     exact_rows,
+    in_percent_of,
     require_channels,
     rows_from,
     texts_of,
@@ -83,6 +84,12 @@ class ComposedGuessProof(Proof):
         return (
             f"after {self.releases} adaptive releases with {claim_in_words(self.eps, self.delta)} each, the "
             f"best guess among {self.total.setting} is at most {decimal(upper, DIGITS, False)}"
+        )
+
+    def meaning(self) -> str:
+        return (
+            f"whatever is released {self.releases} times with this claim, the right one of "
+            f"{self.total.values} values is named in at most {in_percent_of(self.upper())} of all cases."
         )
 
 
@@ -362,4 +369,10 @@ class AdditiveCapacityProof(Proof):
         return (
             f"{whose}, no adversary with gains in [0, 1] gains more than {float(self.upper):.12g} "
             f"on average, and one gains at least {float(self.lower):.12g}{about}"
+        )
+
+    def meaning(self) -> str:
+        return (
+            f"of what a right answer is worth, seeing the output adds {in_percent_of(self.upper)} at most, "
+            f"and {in_percent_of(self.lower, down=True)} for somebody."
         )

@@ -90,6 +90,14 @@ class NoiseOrderProof(Proof):
             "noise, in every cell, clamped to a range that holds every answer or not"
         )
 
+    def meaning(self) -> str:
+        if self.holds:
+            return (
+                "who sees the second release learns nothing that the first would not have told: B may "
+                "replace A."
+            )
+        return "somebody learns more from the second release than from the first: B may not replace A."
+
 
 def zero_share(first: Fraction, second: Fraction) -> Fraction:
     """w for two ratios: how much of the noise that is added to the first is 0."""

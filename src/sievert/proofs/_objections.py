@@ -13,7 +13,15 @@ from typing import Any, ClassVar
 
 from sievert.arrays import AnyArray, ObjectArray
 from sievert.numerics import exact_matmul
-from sievert.proofs._base import Proof, exact_rows, require_channels, require_prior, rows_from, texts_of
+from sievert.proofs._base import (
+    Proof,
+    exact_rows,
+    in_percent_of,
+    require_channels,
+    require_prior,
+    rows_from,
+    texts_of,
+)
 from sievert.proofs._neighbours import Neighbours, shown
 from sievert.proofs._reading import listed, whole
 
@@ -65,6 +73,13 @@ class DaleniusProof(Proof):
             f"a secret with {len(joint)} values that is correlated with the input is guessed with "
             "probability "
             f"{float(after):.6g} from B and {float(before):.6g} from A, so that A is not refined by B"
+        )
+
+    def meaning(self) -> str:
+        before, after = self.values()
+        return (
+            "somebody who is after something that goes with the input names it rightly in "
+            f"{in_percent_of(after)} of all cases from B, and in {in_percent_of(before)} from A."
         )
 
 
@@ -121,6 +136,13 @@ class NoFreeLunchProof(Proof):
             f"{float(self.least):.6g}"
         )
 
+    def meaning(self) -> str:
+        return (
+            "with this mechanism either the property comes out, or nothing of use does: one is off by "
+            f"{in_percent_of(self.compromise)}, and with no mechanism are both off by less than "
+            f"{in_percent_of(self.least)}."
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class InferenceCounterexample(Proof):
@@ -160,6 +182,12 @@ class InferenceCounterexample(Proof):
             f"{float(self.guess):.6g} after the release and 1/2 from a mechanism that says nothing: this "
             "one is not "
             "optimal against inference attacks"
+        )
+
+    def meaning(self) -> str:
+        return (
+            f"this mechanism gives away a secret that goes with uses {self.pair[0]} and {self.pair[1]}: it "
+            f"is guessed in {in_percent_of(self.guess)} of all cases, and in 50% without a release."
         )
 
 
@@ -221,6 +249,12 @@ class AccuracyCounterexample(Proof):
             f"of {self.space.words()}, this one tells a use with {len(joint)} values (that go with secrets "
             f"{uses}) right with probability {float(self.own):.6g}, and another with "
             f"{float(self.truth):.6g}: this one is not optimal for accuracy"
+        )
+
+    def meaning(self) -> str:
+        return (
+            f"users of this mechanism are right in {in_percent_of(self.own)} of all cases, and with another "
+            f"that is as private in {in_percent_of(self.truth)}."
         )
 
 

@@ -88,6 +88,12 @@ class PrivacyProof(Proof):
         digits = "" if self.exact else f", to a relative {float(ROUNDING):.0g} of the odds"
         return f"B tells no pair of secrets apart better than A{digits}: no metric prefers A"
 
+    def meaning(self) -> str:
+        rounding = "" if self.exact else ", up to rounding"
+        return (
+            f"for no two inputs does B make anybody surer which of them it was than A does at most{rounding}."
+        )
+
 
 def checked_pair(less_safe: AnyArray, safer: AnyArray, rounding: Fraction) -> tuple[ObjectArray, ObjectArray]:
     """Both channels in fractions, checked; float rows are divided by their sums."""
@@ -154,6 +160,13 @@ class PrivacyOrderProof(Proof):
             raise ValueError("A tells the pair apart at least as well")
         ratio = "infinitely" if bottom == 0 else f"{float(top / bottom):.6g} times"
         return f"B makes secret {i} {ratio} likelier against secret {j} at output {self.output}, A never"
+
+    def meaning(self) -> str:
+        i, j = self.pair
+        return (
+            f"somebody who wants to tell inputs {i} and {j} apart may become surer from B than from A: at "
+            f"output {self.output}."
+        )
 
 
 # ── Proofs that compare the smallest ε of two channels under one metric ─────────────────────────────────────
@@ -281,6 +294,12 @@ class MetricOrderProof(Proof):
         i, j = theirs.pair
         return f"under this metric B's smallest ε exceeds A's, by secrets {i} and {j}"
 
+    def meaning(self) -> str:
+        return (
+            f"the ε that B really keeps for these distances is {'no larger' if self.holds else 'larger'} "
+            f"than that of A{'' if self.exact else ', up to rounding'}."
+        )
+
 
 # ── Proofs that one member of a known family refines another, or not ────────────────────────────────────────
 # Proofs that one member of a known family refines another, or not: one inequality, re-evaluated exactly.
@@ -394,3 +413,11 @@ class FamilyProof(Proof):
             f"{self.first}({self.first_parameter}) {word} refined by {self.second}({self.second_parameter}) "
             f"on {self.size} inputs"
         )
+
+    def meaning(self) -> str:
+        if self.holds:
+            return (
+                "who sees a release of the second mechanism learns nothing that the first would not have "
+                "told."
+            )
+        return "somebody learns more from the second mechanism than from the first."

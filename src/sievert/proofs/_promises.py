@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar
 
 import flint
@@ -22,7 +23,7 @@ import numpy as np
 
 from sievert.arrays import FloatArray
 from sievert.numerics import claim_in_words, decimal, exp_below
-from sievert.proofs._base import Proof
+from sievert.proofs._base import Proof, in_percent_of, measured
 from sievert.proofs._bounds import dual_bound
 from sievert.proofs._reading import floats, fraction, fractions, listed, whole
 from sievert.proofs._space import ProofSpace
@@ -118,6 +119,10 @@ class GuessProof(Proof):
 
     def bounds(self) -> tuple[Fraction, Fraction]:
         """Proved lower and upper bound; ValueError where the certificate does not hold."""
+        return self._found
+
+    @cached_property
+    def _found(self) -> tuple[Fraction, Fraction]:
         if self.eps < 0 or not 0 <= self.delta <= 1 or not 1 <= self.used <= self.values:
             raise ValueError("eps must be ≥ 0, delta a probability and used between 1 and values")
         if any(y < 0 for y in self.cover):
@@ -154,6 +159,12 @@ class GuessProof(Proof):
         lower, upper = self.bounds()
         what = f"for {claim_in_words(self.eps, self.delta)} the best guess among {self.setting}"
         return _statement(what, lower, upper)
+
+    def meaning(self) -> str:
+        return (
+            f"whatever is released with this claim, the right one of {self.values} values is named in at "
+            f"most {in_percent_of(self.bounds()[1])} of all cases."
+        )
 
     @property
     def setting(self) -> str:
@@ -248,6 +259,13 @@ class RepeatedGuessProof(Proof):
             self.upper,
         )
 
+    def meaning(self) -> str:
+        return (
+            f"whatever is released {self.releases} times with this claim, the right one of two values is "
+            f"named in at most {in_percent_of(self.upper)} of all cases; a blind guess is right in "
+            f"{in_percent_of(max(self.prior))}."
+        )
+
 
 def _ball(value: Fraction) -> flint.arb:
     return flint.arb(flint.fmpq(value.numerator, value.denominator))
@@ -324,6 +342,10 @@ class ApproximateProof(Proof):
 
     def bounds(self) -> tuple[Fraction, Fraction]:
         """Proved lower and upper bound; ValueError where a certificate does not hold."""
+        return self._found
+
+    @cached_property
+    def _found(self) -> tuple[Fraction, Fraction]:
         return _require_stated(self.stated, self._lower(), self._upper())
 
     def _upper(self) -> Fraction:
@@ -361,6 +383,13 @@ class ApproximateProof(Proof):
             "every private channel",
             lower,
             upper,
+        )
+
+    def meaning(self) -> str:
+        return (
+            "whatever is released with this claim, nobody who is paid by this table expects more than "
+            f"{measured(self.bounds()[1], down=False)}; of a prior, that is the probability of a right "
+            "guess."
         )
 
 

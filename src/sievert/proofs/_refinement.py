@@ -81,6 +81,13 @@ class CascadeProof(Proof):
             f"no adversary with gains in [0, 1] expects over {miss} more from B"
         )
 
+    def meaning(self) -> str:
+        rounding = ", up to rounding" if self.tolerance else ""
+        return (
+            f"whatever anybody may learn from B can be learned from A{rounding}: B may replace A against "
+            "everybody."
+        )
+
 
 def _processed(proof: CascadeProof | ClassProof) -> tuple[AnyArray, AnyArray, AnyArray]:
     """A, B and the post-processing in fractions, each of them a channel up to what rounding may miss."""
@@ -138,6 +145,13 @@ class MixtureProof(Proof):
         distance = self.tolerance + 2 * unevenness(a, b)
         exactly = "exactly" if distance == 0 else f"up to {at_most(distance)} in total variation"
         return f"every posterior of B is a mixture of posteriors of A, {exactly}: no output of B says more"
+
+    def meaning(self) -> str:
+        rounding = ", up to rounding" if self.tolerance else ""
+        return (
+            f"no single output of B says more than some output of A does{rounding}: B may replace A against "
+            "the worst case."
+        )
 
 
 def _apart(mixed: list[Fraction], column: list[Fraction]) -> Fraction:
@@ -221,6 +235,13 @@ class AdversaryProof(Proof):
             f"A ({self.case} case)"
         )
 
+    def meaning(self) -> str:
+        before, after = self.values()
+        return (
+            f"somebody with {len(self.gain)} choices expects {float(after):.6g} from B and "
+            f"{float(before):.6g} from A: B may not replace A against everybody."
+        )
+
 
 def _expected(channel: ObjectArray, gain: ObjectArray, prior: ObjectArray) -> Fraction:
     """V_g[π ▷ C] = Σ_y max_w Σ_x π_x g[w,x] C[x,y]."""
@@ -288,6 +309,10 @@ class ClassProof(Proof):
         more = "more" if worst == 0 else f"over {at_most(worst)} of its largest gain more"
         return f"no adversary of a class with {len(generators)} generators expects {more} from B than from A"
 
+    def meaning(self) -> str:
+        rounding = ", up to rounding" if self.tolerance else ""
+        return f"nobody who is after what this class describes learns more from B than from A{rounding}."
+
 
 # ── Proofs about deterministic programs: one partition coarsens another, or two secrets show it does not ────
 
@@ -327,6 +352,14 @@ class PartitionProof(Proof):
             if image.setdefault(mine, theirs) != theirs:
                 raise ValueError(f"output {mine} of A goes to two outputs of B")
         return "the output of B is a function of the output of A: nobody gains more from B"
+
+    def meaning(self) -> str:
+        if self.pair is not None:
+            return (
+                f"who sees B knows whether it was input {self.pair[0]} or {self.pair[1]}, and who sees A "
+                "does not."
+            )
+        return "what B tells can be worked out from what A tells: B may replace A."
 
 
 def _pair(values: Any) -> tuple[int, int]:
@@ -378,3 +411,6 @@ class BlockSizesProof(Proof):
         if reason is None:
             raise ValueError("the sizes forbid nothing")
         return reason
+
+    def meaning(self) -> str:
+        return "by the sizes of what they leave open alone, B cannot be worked out from A."

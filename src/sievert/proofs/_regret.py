@@ -94,3 +94,9 @@ class RegretProof(Proof):
             f"{above}; and every private mechanism loses at least {below} more than the best for one of "
             f"{len(self.priors)} priors"
         )
+
+    def meaning(self) -> str:
+        return (
+            f"whatever the users' data look like, this mechanism costs them at most {self.most.gap} more "
+            "than the best one for these data, and no mechanism that is as private costs less at worst."
+        )

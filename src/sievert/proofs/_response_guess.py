@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from sievert.numerics import decimal, exp_above, exp_below
-from sievert.proofs._base import Proof
+from sievert.proofs._base import Proof, in_percent_of
 from sievert.proofs._reading import fraction, whole
 
 __all__ = ["ResponseGuessProof"]
@@ -81,6 +81,12 @@ class ResponseGuessProof(Proof):
         return (
             f"for {self._promise()} the best guess among {self.values} equally likely values is at most "
             f"{decimal(self.upper, DIGITS, False)}"
+        )
+
+    def meaning(self) -> str:
+        return (
+            f"whatever is released with this claim, the right one of {self.values} equally likely values is "
+            f"named in at most {in_percent_of(self.upper)} of all cases."
         )
 
     def _promise(self) -> str:

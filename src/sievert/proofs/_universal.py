@@ -220,6 +220,14 @@ class UniversalProof(Setting):
             f"e^-ε = {self.alpha}, whatever the prior: it does at the {len(listed)} corners of its cells"
         )
 
+    def meaning(self) -> str:
+        if self.gap == 0:
+            return "whatever the users' data look like, no mechanism that is as private serves them better."
+        return (
+            "whatever the users' data look like, a mechanism that is as private serves them better by at "
+            f"most {self.gap}."
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class BetterForPriorProof(Setting):
@@ -259,6 +267,9 @@ class BetterForPriorProof(Setting):
             f"loses {other}, {self.gap} less than the given one"
         )
 
+    def meaning(self) -> str:
+        return f"for some data another mechanism that is as private costs its users {self.gap} less."
+
 
 @dataclass(frozen=True, eq=False)
 class LargestGapProof(Proof):
@@ -281,3 +292,9 @@ class LargestGapProof(Proof):
         if self.attained.gap != self.most.gap:
             raise ValueError(f"a gap of {self.attained.gap} is attained, and one of {self.most.gap} bounded")
         return f"{self.attained.proved()}; and {self.most.proved()}"
+
+    def meaning(self) -> str:
+        return (
+            f"for some data another mechanism that is as private costs its users {self.attained.gap} less, "
+            "and for none more than that."
+        )

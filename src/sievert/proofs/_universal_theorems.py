@@ -79,6 +79,9 @@ class QuotientProof(Setting):
             f"tells apart inside, and for one input of each {inner.proved()}"
         )
 
+    def meaning(self) -> str:
+        return "whatever the users' data look like, no mechanism that is as private serves them better."
+
     def _check_block(self, block: list[int]) -> None:
         if any((self.channel[x] != self.channel[block[0]]).any() for x in block):
             raise ValueError("the mechanism tells inputs of one block apart")
@@ -135,6 +138,9 @@ class UniversalByTheoremProof(Setting):
             f"the mechanism on {self.space.size} inputs loses least among all private mechanisms with "
             f"e^-ε = {self.alpha}, whatever the prior: {words}"
         )
+
+    def meaning(self) -> str:
+        return "whatever the users' data look like, no mechanism that is as private serves them better."
 
 
 def is_trivial(loss: ObjectArray, action: int) -> bool:

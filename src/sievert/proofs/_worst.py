@@ -147,7 +147,11 @@ class WorstLeakageProof(Proof):
 
     def meaning(self) -> str:
         if not self.is_capacity:
-            return ""
+            return (
+                "whatever is released with this ε, nobody who is paid by these weights expects more than "
+                f"{shown_value(upper_value(self), down=False)}; of a prior, that is the probability of a "
+                "right guess."
+            )
         each = (
             "" if self.copies == 1 else f" about one record, and that to the power of {self.copies} about all"
         )
@@ -227,6 +231,12 @@ def _block_bounds_above(proof: WorstLeakageProof, certificate: Certificate) -> F
 def _channel_below(proof: WorstLeakageProof, certificate: Certificate) -> Fraction:
     objective = None if proof.is_capacity else proof.objective()
     return channel_value(proof.space, proof.eps, objective, certificate)
+
+
+def _kernel_below(proof: WorstLeakageProof, certificate: Certificate) -> Fraction:
+    if proof.gain is not None:
+        raise ValueError("a kernel certificate is about weights of points, not a general gain")
+    return kernel_value(proof.space, proof.eps, certificate, proof.weights)
 
 
 def _parts(proof: WorstLeakageProof, certificate: Certificate) -> Iterator[tuple[int, WorstLeakageProof]]:
@@ -334,7 +344,7 @@ UPPER: dict[str, Value] = {
 LOWER: dict[str, Value] = {
     "parts": _parts_below,
     "channel": _channel_below,
-    "kernel": lambda proof, found: kernel_value(proof.space, proof.eps, found),
+    "kernel": _kernel_below,
     "levels": lambda proof, found: levels_value(proof.space, proof.eps, found["source"]),
     "tree": lambda proof, found: tree_lower(proof.space, proof.eps, found),
     "blocks": lambda proof, found: blocks_lower(proof.space, proof.eps, found, channel_diagonal),
@@ -343,4 +353,4 @@ LOWER: dict[str, Value] = {
 # Upper certificates that are packing vectors: only these multiply over records (the capacity may not).
 PACKINGS = ("packing", "cover", "points", "transitive")
 # Certificates for weights or gains of any kind; the others bound the capacity only.
-ANY_GAIN = ("packing", "dual", "channel")
+ANY_GAIN = ("packing", "dual", "channel", "kernel")

@@ -78,7 +78,8 @@ class Replacement(Result):
 
 
 def _plain(verdict: Verdict) -> dict[str, Any]:
-    return {key: value for key, value in verdict.to_dict().items() if key not in ("certificate", "post")}
+    told = {key: value for key, value in verdict.to_dict().items() if key not in ("certificate", "post")}
+    return {**told, "uncertified": verdict.uncertified}
 
 
 def replacement(

@@ -20,6 +20,7 @@ from sievert.design import (
     Candidates,
     Existence,
     MinimaxRegret,
+    PlanarBeside,
     Setting,
     SurveyDesign,
     TableDesign,
@@ -30,6 +31,7 @@ from sievert.design import (
     is_universally_optimal,
     minimax_regret,
     place_design,
+    planar_beside,
     regret_tolerance,
     survey_design,
     table_design,
@@ -59,6 +61,12 @@ CITY_CELLS = 1000
 LARGEST_UNIVERSAL, EFFORT, LARGEST_BY_THEOREM = 12, 2000, 200
 
 
+WEIGHED = (
+    "mechanisms are weighed beside each other, and none is said to be the best of all; `sievert release "
+    "--proof` proves what the one that is chosen keeps"
+)
+
+
 @dataclass(frozen=True)
 class Design(Result):
     """The best mechanism for a file's use, with the standard ones beside it."""
@@ -72,6 +80,7 @@ class Design(Result):
     universal: Universality | None = None
     exists: Existence | None = None
     regret: MinimaxRegret | None = None
+    beside: PlanarBeside | None = None
 
     @property
     def mechanism(self) -> Channel:
@@ -105,6 +114,11 @@ class Design(Result):
         found = None if self.regret is None else self.regret.certificate
         return self.found.optimal.certificate if found is None else found
 
+    @property
+    def uncertified(self) -> None:
+        """None: what is found is proved."""
+        return None
+
     def files(self, scenario: Scenario, target: Path) -> dict[str, tuple[Path, bytes]]:
         """The mechanism, and a file that names it, ready for `audit` and `release`."""
         return _listed_files(scenario, target, self.mechanism, self.found.optimal.eps)
@@ -127,6 +141,11 @@ class NoiseDesign(Result):
     def certificate(self) -> Proof | None:
         """That the chosen noise is enough for what one record can change."""
         return self.found.certificate
+
+    @property
+    def uncertified(self) -> str | None:
+        """Why there is no certificate; None where there is one."""
+        return None if self.certificate is not None else WEIGHED
 
     def files(self, scenario: Scenario, target: Path) -> dict[str, tuple[Path, bytes]]:
         """A file with the noise that keeps ε and errs least, ready for `audit` and `release`."""
@@ -151,6 +170,11 @@ class ResponseDesign(Result):
     def certificate(self) -> None:
         """None: no mechanism is proved to be best."""
         return None
+
+    @property
+    def uncertified(self) -> str:
+        """Why there is no certificate."""
+        return WEIGHED
 
     def files(self, scenario: Scenario, target: Path) -> dict[str, tuple[Path, bytes]]:
         """The mechanism of least variance, and a file that names it, ready for `audit` and `release`."""
@@ -328,7 +352,18 @@ def listed_design(
         universal,
         exists,
         regret,
+        None if regret is not None else _beside(scenario, found),
     )
+
+
+def _beside(scenario: Scenario, found: Candidates) -> PlanarBeside | None:
+    """Planar geometric noise at the same ε and at the same guess, where places are cells of a map."""
+    if scenario.region is None or len(scenario.region) < 2 or not 0 < found.eps < math.inf:
+        return None
+    noise = noise_on_map(scenario.region, read_eps(found.eps))
+    belief = np.asarray(scenario.use_prior, dtype=np.float64)
+    best = found.optimal
+    return planar_beside(best.mechanism, float(best.loss), noise, belief, scenario.use_loss)
 
 
 def _other_priors(

@@ -83,6 +83,13 @@ class Inference(Result):
     candidates: tuple[Candidate, ...]
     checks: tuple[Check, ...]
 
+    @property
+    def uncertified(self) -> str | None:
+        """Why there is no certificate; None where there is one."""
+        if self.best is not None:
+            return None
+        return "what is published is the secret itself, so that no mechanism is weighed against another"
+
     def to_dict(self) -> dict[str, Any]:
         """Fields as plain data; the mechanism and the proof of the best one are saved with --proof."""
         found = super().to_dict()
@@ -90,6 +97,7 @@ class Inference(Result):
             for name in ("mechanism", "certificate"):
                 del found["best"][name]
             found["best"]["exact"] = self.best is not None and self.best.exact
+        found["uncertified"] = self.uncertified
         return found
 
     @property

@@ -89,9 +89,18 @@ def limits_of(scenario: Scenario, eps: float | None = None) -> Limits:
         used,
         used_record,
         verified,
-        uncertified=None if certificate is not None else NO_CERTIFICATE.format(database.method),
+        uncertified=_uncertified(database),
         used_exact=exact,
     )
+
+
+def _uncertified(database: WorstLeakage) -> str | None:
+    """Why there is no certificate; None where there is one."""
+    if database.certificate is not None:
+        return None
+    if math.isinf(database.eps):
+        return "ε = ∞ promises nothing, so that there is nothing to prove"
+    return NO_CERTIFICATE.format(database.method)
 
 
 def _candidates(scenario: Scenario, individual: WorstLeakage) -> int:

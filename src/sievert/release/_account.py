@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sievert.errors import FileError
-from sievert.files import Described, contents
+from sievert.files import Described, contents, dumps
 from sievert.ledger import Budget
 from sievert.numerics import brief
 
@@ -92,9 +92,13 @@ class Accounted:
 
     @cached_property
     def digest(self) -> str:
-        """A hash of the file and of what it reads, to find an interrupted run of the same release."""
+        """A hash of the file and of what it reads, to find an interrupted run of the same release.
+
+        Who does the work does not count: what an engine left, another can finish.
+        """
         scenario = self.scenario
-        return hash_of(scenario.to_toml(), *contents(scenario.document, scenario.folder))
+        told = scenario.document.model_dump(exclude_unset=True, exclude={"release": {"engine"}})
+        return hash_of(dumps(told), *contents(scenario.document, scenario.folder))
 
 
 def hash_of(*parts: str) -> str:

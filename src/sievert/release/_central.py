@@ -7,7 +7,7 @@ drawn only after the reservation is on disk.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -22,12 +22,20 @@ from sievert.errors import ChannelError, DataError
 from sievert.estimation import nearest_table, noisy_mean
 from sievert.release._domain import DROPPED, Fingerprints
 from sievert.release._plan import NOT_PRIVATE, SEEDED, Plan
-from sievert.release._sample import Sampled
+from sievert.release._sample import Sampled, SampledThere
 from sievert.release._sidecar import note
 from sievert.sampling import Sampler, SeveralSampler
-from sievert.tables import Batch, Coded, Rows, person_key
+from sievert.tables import Batch, Coded, Rows, Warehouse, person_key
 
-__all__ = ["NoisyTable", "PersonRows", "chosen_tables", "computed", "noisy_table", "true_answer"]
+__all__ = [
+    "NoisyTable",
+    "PersonRows",
+    "chosen_tables",
+    "computed",
+    "noisy_table",
+    "refuse_too_many",
+    "true_answer",
+]
 Progress = Callable[[int], None]
 
 
@@ -48,20 +56,55 @@ class NoisyTable:
         return [dict(zip(self.names, row, strict=True)) for row in zip(*self.columns, strict=True)]
 
 
+@dataclass(frozen=True)
+class _Read:
+    """Exact tables, or rows that a key will choose among; how many rows; where it is asked, every record."""
+
+    found: list[IntArray] | Sampled | SampledThere
+    rows: int
+    records: Sequence[int] | None = None
+
+
 def computed(
-    plan: Plan, rows: Rows, progress: Progress | None = None, seen: Fingerprints | None = None
-) -> list[IntArray] | Sampled:
+    plan: Plan, data: Rows | Warehouse, progress: Progress | None = None, seen: Fingerprints | None = None
+) -> list[IntArray] | Sampled | SampledThere:
     """The exact tables, in steps, or the rows that a key will choose among.
 
     Private: they must not leave the process. `seen` keeps what was read.
     """
+    policy, name = plan.scenario.policy, data.name
+    if isinstance(data, Warehouse):
+        read = _counted(plan, data, seen)
+    else:
+        read = _added(plan, data, progress, seen)
+    if policy.absent is None and read.rows != policy.records:
+        raise DataError(
+            f"{name}: has {read.rows} rows but the policy protects {policy.records} records; set records "
+            'to the public number of rows, or use adjacency = "add-remove" where their number is private'
+        )
+    if read.rows > policy.records:
+        raise DataError(
+            f"{name}: has {read.rows} rows but the policy allows at most {policy.records} records; raise "
+            "records to a public upper limit"
+        )
+    if read.records is not None and not policy._known.permits(read.records):
+        raise DataError(
+            f"{name}: is not one of the databases that the policy permits; the promise is only for "
+            "those: correct permitted, or the data"
+        )
+    if progress is not None:
+        progress(read.rows)
+    return read.found
+
+
+def _added(plan: Plan, rows: Rows, progress: Progress | None, seen: Fingerprints | None) -> _Read:
+    """Row by row, in batches."""
     tables, domain, policy = plan.tables, plan.domain(), plan.scenario.policy
     totals, read = [table.totals() for table in tables], 0
     records: list[int] = []  # every record, where public knowledge has to be compared with the data
     people = PersonRows(plan.data.person, plan.owned, "policy.person_records")
-    sampled = _sampled(plan)
-    # The policy's values begin with the absent one, where there is one.
-    shift = int(policy.absent is not None)
+    sampled = Sampled(plan.data.person, plan.owned, domain.missing_texts) if _samples(plan) else None
+    shift = _shift(plan)
     for batch in rows.batches([*plan.columns, *people.columns]):
         codes = _located(domain.codes, batch, rows)
         if sampled is not None:
@@ -78,44 +121,59 @@ def computed(
         if progress is not None:
             progress(read)
     if sampled is not None:
-        read = sampled.size
+        return _Read(sampled, sampled.size)
+    people.check()
+    return _Read(totals, read, records if policy.constrained else None)
+
+
+def _counted(plan: Plan, there: Warehouse, seen: Fingerprints | None) -> _Read:
+    """From distinct cells and their counts, by the same rules."""
+    cells = there.cells(plan.columns)
+    counts, person = cells.counts, plan.data.person
+    batch = Batch(1, cells.columns, len(counts))
+    codes = _located(partial(plan.domain().codes, place=lambda i: f"one of {counts[i]} rows"), batch, there)
+    kept = codes != DROPPED
+    own, rows = codes[kept] + _shift(plan), counts[kept]
+    facts = [*zip(cells.texts, counts.tolist(), strict=True)]
+    if _samples(plan):
+        texts = [text for text, stays in zip(cells.texts, kept.tolist(), strict=True) if stays]
+        sampled = SampledThere(there, str(person), plan.columns, plan.owned, texts, own, rows)
+        people = sampled.people(plan.domain().missing_texts)
+        found = _Read(sampled, people.kept)
+        facts.append((("people",), people.people))
     else:
-        people.check()
-    if policy.absent is None and read != policy.records:
-        raise DataError(
-            f"{rows.name}: has {read} rows but the policy protects {policy.records} records; set records "
-            'to the public number of rows, or use adjacency = "add-remove" where their number is private'
-        )
-    if read > policy.records:
-        raise DataError(
-            f"{rows.name}: has {read} rows but the policy allows at most {policy.records} records; raise "
-            "records to a public upper limit"
-        )
-    if policy.constrained and not policy._known.permits(records):
-        raise DataError(
-            f"{rows.name}: is not one of the databases that the policy permits; the promise is only for "
-            "those: correct permitted, or the data"
-        )
-    return totals if sampled is None else sampled
+        if person is not None:
+            refuse_too_many(there.most_rows(person), person, plan.owned, "policy.person_records")
+        totals = [table.totals() for table in plan.tables]
+        for table, total in zip(plan.tables, totals, strict=True):
+            table.add(total, own, rows)
+        found = _Read(totals, int(counts.sum()))
+    there.require_still()
+    if seen is not None:
+        seen.add_counted(facts)
+    return found
 
 
-def _sampled(plan: Plan) -> Sampled | None:
-    if plan.rules.too_many == "reject" or plan.data.person is None:
-        return None
-    return Sampled(plan.data.person, plan.owned, person_key, plan.domain().missing_texts)
+def _samples(plan: Plan) -> bool:
+    return plan.rules.too_many == "sample"
 
 
-def chosen_tables(plan: Plan, found: list[IntArray] | Sampled, key: bytes) -> list[IntArray]:
+def _shift(plan: Plan) -> int:
+    """The policy's values begin with the absent one, where there is one."""
+    return int(plan.scenario.policy.absent is not None)
+
+
+def chosen_tables(plan: Plan, found: list[IntArray] | Sampled | SampledThere, key: bytes) -> list[IntArray]:
     """The exact tables; where rows are chosen by person, of those that the key keeps."""
-    if not isinstance(found, Sampled):
+    if isinstance(found, list):
         return found
-    totals, codes = [table.totals() for table in plan.tables], found.codes(key)
+    totals, (codes, counts) = [table.totals() for table in plan.tables], found.chosen(key)
     for table, total in zip(plan.tables, totals, strict=True):
-        table.add(total, codes)
+        table.add(total, codes, counts)
     return totals
 
 
-def _located(read: Callable[[Any], Any], batch: Any, rows: Rows) -> Any:
+def _located(read: Callable[[Any], Any], batch: Any, rows: Rows | Warehouse) -> Any:
     try:
         return read(batch)
     except DataError as problem:
@@ -344,9 +402,14 @@ class PersonRows:
         if not self._hashes:
             return
         _, counts = np.unique(np.concatenate(self._hashes), return_counts=True)
-        if counts.max() > self.most:
-            raise DataError(
-                f"the column {self.columns[0]!r} has a person with {int(counts.max())} rows, but the promise "
-                f"is for at most {self.most}; nothing was released. Raise {self.key} (each row costs its "
-                "share of the budget), or leave rows out beforehand"
-            )
+        refuse_too_many(int(counts.max()), self.columns[0], self.most, self.key)
+
+
+def refuse_too_many(rows: int, column: str, most: int, key: str) -> None:
+    """Refuse data in which somebody has more rows than was promised."""
+    if rows > most:
+        raise DataError(
+            f"the column {column!r} has a person with {rows} rows, but the promise is for at most {most}; "
+            f"nothing was released. Raise {key} (each row costs its share of the budget), or leave rows out "
+            "beforehand"
+        )

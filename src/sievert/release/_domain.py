@@ -25,7 +25,7 @@ from sievert.errors import DataError, FileError, OutputError
 from sievert.files import ReleaseModel, UseValue
 from sievert.numerics import as_fraction, brief
 from sievert.spaces import KnownLabels, as_float, label, shown
-from sievert.tables import Batch, Coded, Values, combined
+from sievert.tables import Batch, Coded, Values, combined, plain_cell
 
 __all__ = ["DROPPED", "Domain", "Fingerprints", "is_missing"]
 
@@ -76,13 +76,14 @@ class Domain:
         rules = self.rules
         return "drop" in (rules.missing, rules.unknown, rules.out_of_range, rules.off_grid)
 
-    def codes(self, batch: Batch) -> Codes:
-        """Index of each row's value, or DROPPED."""
+    def codes(self, batch: Batch, place: Callable[[int], str] | None = None) -> Codes:
+        """Index of each row's value, or DROPPED; `place` says which row it is, its number unless given."""
+        where = place or (lambda row: f"row {batch.first + row}")
         columns = [batch.columns[name] for name in self.columns]
         in_code = [column for column in columns if isinstance(column, Coded)]
         if len(in_code) == len(columns):
             together = in_code[0] if len(columns) == 1 else combined(in_code)
-            return together.mapped(self._codes_of(together.values.items, together.codes, batch.first))
+            return together.mapped(self._codes_of(together.values.items, together.codes, where))
         cells: Sequence[Any] = columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
         try:
             return np.fromiter(map(self._cache.__getitem__, cells), np.int64, len(cells))
@@ -91,9 +92,9 @@ class Domain:
         different = Values(dict.fromkeys(cells))
         places = dict(zip(different.items, range(len(different)), strict=True))
         rows = np.fromiter(map(places.__getitem__, cells), np.int64, len(cells))
-        return self._codes_of(different.items, rows, batch.first)[rows]
+        return self._codes_of(different.items, rows, where)[rows]
 
-    def _codes_of(self, cells: Sequence[Any], rows: NDArray[Any], first: int) -> Codes:
+    def _codes_of(self, cells: Sequence[Any], rows: NDArray[Any], where: Callable[[int], str]) -> Codes:
         """Index of each different cell; `rows` says which of them each row holds."""
         if len(self._cache) > LARGEST_CACHE:
             self._cache.clear()
@@ -106,8 +107,7 @@ class Domain:
                 if code is None:
                     code = self._cache[cell] = self._code(cell)
             except _Refused as problem:
-                row = first + int(np.flatnonzero(rows == place)[0])
-                raise DataError(f"row {row} {problem}") from None
+                raise DataError(f"{where(int(np.flatnonzero(rows == place)[0]))} {problem}") from None
             found[place] = code
         return found
 
@@ -205,9 +205,12 @@ class _Attribute:
 
     def value(self, cell: Any) -> tuple[Hashable] | None:
         """The value a cell stands for, in a tuple; None when its row is dropped."""
+        cell = plain_cell(cell)
         if is_missing(cell, self.missing_texts):
             return self._treated("missing", self.rules.missing, cell)
         found = self._known.find(cell)
+        if found is None and isinstance(cell, bool):
+            found = self._known.find(str(cell).lower())
         if found is not None:
             return (found,)
         if self._numbers is None:
@@ -293,17 +296,31 @@ def _number(cell: Any) -> Fraction | None:
 class Fingerprints:
     """Hashes of the batches of some columns, in order."""
 
-    def __init__(self, columns: Sequence[str]) -> None:
+    def __init__(self, columns: Sequence[str], digests: Sequence[bytes] = ()) -> None:
         self.columns = list(columns)
-        self._digests: list[bytes] = []
+        self._digests = list(digests)
+
+    @property
+    def digests(self) -> tuple[bytes, ...]:
+        """The hashes so far."""
+        return tuple(self._digests)
 
     def add(self, batch: Batch) -> None:
         """Keep the hash of the next batch."""
         self._digests.append(self._digest(batch))
 
+    def has(self, number: int, batch: Batch) -> bool:
+        """Whether a batch is the one that was checked."""
+        return number < len(self._digests) and self._digest(batch) == self._digests[number]
+
+    def add_counted(self, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Keep the hash of rows that come in no order."""
+        content = "\n".join(sorted(map(repr, rows)))
+        self._digests.append(hashlib.sha256(content.encode(errors="surrogatepass")).digest())
+
     def require(self, number: int, batch: Batch) -> None:
         """Refuse a batch that is not the one that was checked."""
-        if number >= len(self._digests) or self._digest(batch) != self._digests[number]:
+        if not self.has(number, batch):
             raise OutputError("the data changed while it was read")
 
     def require_end(self, batches: int) -> None:

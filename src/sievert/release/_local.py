@@ -41,6 +41,7 @@ __all__ = [
     "check_rows",
     "has_places",
     "new_key",
+    "reading",
     "stream",
 ]
 Progress = Callable[[int], None]
@@ -60,6 +61,8 @@ class State:
     rows: int = 0
     size: int = 0
     remembered: int = 0
+    # What every unit holds, where the data are several files; fixed before the first draw.
+    units: list[dict[str, Any]] | None = None
 
     def to_bytes(self) -> bytes:
         """The state as it is kept on disk."""
@@ -139,6 +142,11 @@ class _Rows:
 def _taken(column: Sequence[Any], kept: NDArray[np.bool_]) -> Sequence[Any]:
     """Cells of the kept rows."""
     return column.take(kept) if isinstance(column, Coded) else list(compress(column, kept.tolist()))
+
+
+def reading(plan: Plan) -> _Rows:
+    """How the rows of a plan are read, perturbed and written."""
+    return _Rows(plan)
 
 
 def check_rows(plan: Plan, rows: Rows, progress: Progress | None = None) -> tuple[int, Fingerprints]:

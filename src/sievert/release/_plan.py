@@ -192,6 +192,7 @@ def make_plan(scenario: Scenario, output: str | Path | None = None) -> Plan:
     if document.mechanism is None:
         raise FileError(f"{source}: table [mechanism] is missing")
     refuse_private(document, scenario.folder, source)
+    _require_records(scenario)
     rules = document.release or ReleaseModel()
     name = None if output is None else str(file_path("output", output, DataError))
     if rules.test_seed is not None and NOT_PRIVATE in (*rules.keep, *scenario.columns):
@@ -207,6 +208,26 @@ def make_plan(scenario: Scenario, output: str | Path | None = None) -> Plan:
         raise FileError(text if text.startswith(source) else f"{source}, {text}") from None
     except SievertError as problem:
         raise FileError(f"{source}: {problem.in_file()}") from None
+
+
+def _require_records(scenario: Scenario) -> None:
+    """Refuse a database where every record is needed: only distinct cells and their counts leave it."""
+    data, source = scenario.document.data, scenario.source
+    assert data is not None
+    if data.by_record:
+        return
+    if scenario.document.query.is_record:
+        raise FileError(
+            f"{source}: key data.source goes with a table over all rows; a release row by row reads every "
+            "record, and only distinct cells and their counts leave a database. Export it to a folder of "
+            "Parquet files and name that as data.input"
+        )
+    if scenario.policy.constrained:
+        raise FileError(
+            f"{source}: key policy.permitted needs every record, to see that the data is one of those that "
+            "are permitted, and only distinct cells and their counts leave a database; export it to Parquet "
+            "files and name them as data.input"
+        )
 
 
 def _plan(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Plan:

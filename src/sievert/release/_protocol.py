@@ -145,6 +145,10 @@ class Job(ABC, Generic[Read, Found]):
             )
         return Cost(self.eps, self.eps)
 
+    def units(self, read: Read) -> list[dict[str, Any]] | None:
+        """What every unit of the data holds, where they are several files."""
+        return None
+
     def admits(self, ledger: Ledger) -> None:
         """Refuse a ledger whose folder is not whole."""
 
@@ -195,7 +199,7 @@ def released(job: Job[Read, Found], asked: Asked) -> Found:
         if done is not None and done.targets[OUTPUT] == Path(os.path.abspath(plan.output)):
             content = json.loads(done.targets[SIDECAR].read_text(encoding="utf-8"))
             return job.result(ledger, done, Fraction(0), True, content, None)
-        held, state = _interrupted(job, ledger, about, asked)
+        held, state = _interrupted(job, ledger, about, asked, job.units(read))
         resumed = held is not None
         charged = Fraction(0)
         if held is None:
@@ -210,10 +214,10 @@ def released(job: Job[Read, Found], asked: Asked) -> Found:
 
 
 def _interrupted(
-    job: Job[Any, Any], ledger: Ledger, about: dict[str, str], asked: Asked
+    job: Job[Any, Any], ledger: Ledger, about: dict[str, str], asked: Asked, units: Any
 ) -> tuple[Reservation | None, State]:
     """An interrupted run of the same release that is to be finished, and its state; else a new state."""
-    begun = State(new_key(job.seed), job.seed is None)
+    begun = State(new_key(job.seed), job.seed is None, units=units)
     held = ledger.unfinished(**about)
     if held is not None and asked.fresh:
         held.abandon()

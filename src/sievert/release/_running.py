@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack, cast, overload
 
-from sievert.errors import FileError, SievertError
+from sievert.errors import DataError, FileError, OutputError, SievertError
 from sievert.files import Described, Scenario, described, load_scenario, refuse_private
 from sievert.ledger import WAIT_SECONDS, WITHOUT_RELATION, Ledger, Relation, Reservation
 from sievert.numerics import number
@@ -33,8 +35,21 @@ from sievert.release._protocol import (
 from sievert.release._relations import charge, cost, relation_of
 from sievert.release._sidecar import clamping, sidecar
 from sievert.release._unaccounted import NOTHING_CHARGED, released_without_ledger
+from sievert.release._units import check_units, draw_units, manifest, manifest_hash, new_shared, parts_of
 from sievert.results import Result
-from sievert.tables import Rows, open_rows, table_bytes
+from sievert.tables import (
+    Contents,
+    Engine,
+    Rows,
+    Unit,
+    Warehouse,
+    Workers,
+    given_warehouse,
+    is_several,
+    open_rows,
+    table_bytes,
+    units_in,
+)
 
 if TYPE_CHECKING:
     from sievert.files import TextScenario, VectorScenario
@@ -67,6 +82,7 @@ class Release(Result):
     effect : how far it is from the truth, and what it gives away, alone and with all others of the ledger
     symbol : of the ledger's currency, ε or ρ
     plan, slot : the plan that has paid for it, and its place there, from 1 (None: it was charged alone)
+    parts : how many files the folder `output` holds (None: it is one file)
     """
 
     id: str
@@ -87,6 +103,7 @@ class Release(Result):
     symbol: str = "ε"
     plan: str | None = None
     slot: int | None = None
+    parts: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         found = super().to_dict()
@@ -105,7 +122,9 @@ class Release(Result):
         left = f"{number(self.remaining)} of each person's budget is left"
         scarce = [(name, rest) for name, rest in self.remaining_through if rest < self.remaining]
         left += "".join(f", {number(rest)} through the column {name}" for name, rest in scarce) + "."
-        return " ".join([f"Released to {Path(self.output).name} {cost}; {left}", *self._warning()])
+        name = Path(self.output).name
+        where = name if self.parts is None else f"{self.parts} parts in the folder {name}"
+        return " ".join([f"Released to {where} {cost}; {left}", *self._warning()])
 
     def _warning(self) -> list[str]:
         if self.secure:
@@ -155,7 +174,8 @@ def run(
     Parameters
     ----------
     scenario : a scenario or the path of its TOML file
-    data : a table in memory (pandas, polars, pyarrow) or another path, instead of [data] input
+    data : a table in memory (pandas, polars, pyarrow), one that is counted where it is (of Ibis, a DuckDB
+        relation, a lazy frame of polars) or another path, instead of [data]
     output : where the table goes, instead of [release] output
     id : name of the release in the ledger; every release has its own
     insecure_rng : another seed than the file's `test_seed`, for tests and demonstrations only; the file must
@@ -207,11 +227,55 @@ def run(
         require_accepted(plan)
     if isinstance(data, str | Path):
         refuse_private(listed.document, listed.folder, listed.source, data)
-    rows = plan.data.rows(listed.folder) if data is None else open_rows(data)
-    if plan.unaccounted:
-        make_folder(plan.output.parent)
-        return _unaccounted(plan, *released_without_ledger(plan, rows, seed, id, asked.reporter("reading")))
-    return released(_TableJob(plan, seed, rows), asked)
+    units = _units(plan, data)
+    if units is not None:
+        engine = plan.rules.engine or Engine.resolve("one")
+        shared = new_shared(plan, Path(os.path.abspath(listed.folder if data is None else "")))
+        with engine.start(shared) as workers:
+            return released(_UnitsJob(plan, seed, units, workers), asked)
+    with _opened(plan, data) as rows:
+        if plan.unaccounted:
+            make_folder(plan.output.parent)
+            done = released_without_ledger(plan, rows, seed, id, asked.reporter("reading"))
+            return _unaccounted(plan, *done)
+        return released(_TableJob(plan, seed, rows), asked)
+
+
+@contextmanager
+def _opened(plan: Plan, data: Any) -> Iterator[Rows | Warehouse]:
+    """The records: where they are counted, or as they are read."""
+    folder = plan.scenario.folder
+    counts = plan.central and not plan.scenario.policy.constrained
+    there = plan.data.warehouse(folder) if data is None and counts else None
+    if data is not None:
+        there = given_warehouse(data)
+        if there is not None and not counts:
+            raise DataError(
+                f"{there.name} is counted where it is, and this release needs every record; collect it into "
+                "a pandas, polars or pyarrow table, or name files as data.input"
+            )
+    if there is not None:
+        with there:
+            yield there
+        return
+    yield plan.data.rows(folder) if data is None else open_rows(data)
+
+
+def _units(plan: Plan, data: Any) -> list[Unit] | None:
+    """The units of a release row by row whose data are a folder or a pattern of files."""
+    folder = plan.scenario.folder if data is None else Path()
+    if data is None:
+        path = plan.data.several(folder)
+    else:
+        path = data if isinstance(data, str | Path) and is_several(data) else None
+    if path is not None and not plan.central:
+        return units_in(path, folder)
+    if plan.rules.engine is not None and not plan.rules.engine.alone:
+        raise FileError(
+            f"{plan.scenario.source}, release.engine: goes with a release row by row whose data.input is a "
+            "folder or a pattern of files; leave it out"
+        )
+    return None
 
 
 class _Read(NamedTuple):
@@ -223,12 +287,11 @@ class _Read(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _TableJob(Job[_Read, Release]):
-    """One table over all rows, or every row by itself."""
+class _PlanJob(Job[Any, Release]):
+    """What a table over all rows and every row by itself have in common."""
 
     plan: Plan
     seed: int | None
-    rows: Rows
 
     @property
     def columns(self) -> list[str]:
@@ -259,27 +322,6 @@ class _TableJob(Job[_Read, Release]):
 
     def admits(self, ledger: Ledger) -> None:
         check_places(ledger)
-
-    def read(self, asked: Asked) -> _Read:
-        report = asked.reporter("reading")
-        if self.plan.central:
-            seen = Fingerprints(self.plan.columns)
-            return _Read(computed(self.plan, self.rows, report, seen), 0, seen)
-        return _Read(None, *check_rows(self.plan, self.rows, report))
-
-    def fingerprint(self, read: _Read, salt: str) -> str:
-        return read.seen.total(salt)
-
-    def draw(self, read: _Read, held: Reservation, state: State, asked: Asked) -> Drawn:
-        if read.totals is None:
-            report = asked.reporter("drawing", read.rows)
-            sampler, noted = stream(self.plan, self.rows, held, state, read.seen, report)
-            return Drawn(sampler, None, noted)
-        source = self.plan.sampler(SealedBits(state.key, state.secure))
-        totals = chosen_tables(self.plan, read.totals, state.key)
-        table = noisy_table(self.plan, totals, source)
-        held.write(OUTPUT, table_bytes(held.targets[OUTPUT], table.names, table.columns))
-        return Drawn(source.to_dict(), table)
 
     def content(self, held: Reservation, drawn: Drawn, digest: str) -> dict[str, Any]:
         name = held.targets[OUTPUT].name
@@ -316,7 +358,70 @@ class _TableJob(Job[_Read, Release]):
             ledger.budget.currency.symbol,
             entry.plan,
             None if entry.slot is None else entry.slot + 1,
+            len(content["output"]["parts"]) if "parts" in content["output"] else None,
         )
+
+
+@dataclass(frozen=True)
+class _TableJob(_PlanJob):
+    """One table over all rows, or every row of one table by itself."""
+
+    rows: Rows | Warehouse
+
+    def read(self, asked: Asked) -> _Read:
+        report = asked.reporter("reading")
+        if self.plan.central:
+            seen = Fingerprints(self.plan.columns)
+            try:
+                return _Read(computed(self.plan, self.rows, report, seen), 0, seen)
+            except OutputError as problem:
+                raise OutputError(f"{problem}; nothing was charged, run the same command again") from None
+        return _Read(None, *check_rows(self.plan, self._each, report))
+
+    @property
+    def _each(self) -> Rows:
+        assert isinstance(self.rows, Rows)
+        return self.rows
+
+    def fingerprint(self, read: _Read, salt: str) -> str:
+        return read.seen.total(salt)
+
+    def draw(self, read: _Read, held: Reservation, state: State, asked: Asked) -> Drawn:
+        if read.totals is None:
+            report = asked.reporter("drawing", read.rows)
+            sampler, noted = stream(self.plan, self._each, held, state, read.seen, report)
+            return Drawn(sampler, None, noted)
+        source = self.plan.sampler(SealedBits(state.key, state.secure))
+        totals = chosen_tables(self.plan, read.totals, state.key)
+        table = noisy_table(self.plan, totals, source)
+        held.write(OUTPUT, table_bytes(held.targets[OUTPUT], table.names, table.columns))
+        return Drawn(source.to_dict(), table)
+
+
+@dataclass(frozen=True)
+class _UnitsJob(_PlanJob):
+    """Every row of a folder of files by itself, a unit at a time."""
+
+    files: list[Unit]
+    workers: Workers
+
+    def read(self, asked: Asked) -> tuple[Contents, ...]:
+        return check_units(self.plan, self.files, self.workers, asked.reporter("reading"))
+
+    def fingerprint(self, read: tuple[Contents, ...], salt: str) -> str:
+        return manifest_hash(read, salt)
+
+    def units(self, read: tuple[Contents, ...]) -> list[dict[str, Any]]:
+        return manifest(read)
+
+    def draw(self, read: tuple[Contents, ...], held: Reservation, state: State, asked: Asked) -> Drawn:
+        report = asked.reporter("drawing", sum(item.rows for item in read))
+        return Drawn(draw_units(self.plan, read, self.workers, held, state, report))
+
+    def content(self, held: Reservation, drawn: Drawn, digest: str) -> dict[str, Any]:
+        found = super().content(held, drawn, digest)
+        found["output"]["parts"] = parts_of(held.temporary(OUTPUT))
+        return found
 
 
 def _effect(plan: Plan, ledger: Ledger | None) -> Effect | None:

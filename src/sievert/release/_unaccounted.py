@@ -16,7 +16,7 @@ from sievert.release._domain import Fingerprints
 from sievert.release._local import SealedBits, new_key
 from sievert.release._plan import Plan
 from sievert.release._sidecar import sidecar
-from sievert.tables import Rows, table_bytes, write_bytes
+from sievert.tables import Rows, Warehouse, table_bytes, write_bytes
 
 __all__ = ["NOTHING_CHARGED", "released_without_ledger"]
 
@@ -27,7 +27,7 @@ NOTHING_CHARGED = (
 
 
 def released_without_ledger(
-    plan: Plan, rows: Rows, seed: int | None, id: str | None, report: Callable[[int], None] | None
+    plan: Plan, rows: Rows | Warehouse, seed: int | None, id: str | None, report: Callable[[int], None] | None
 ) -> tuple[str, NoisyTable, dict[str, Any]]:
     """Read, draw and write: the release's name, the table, and what its sampler says."""
     found, key = computed(plan, rows, report, Fingerprints(plan.columns)), new_key(seed)

@@ -149,6 +149,8 @@ def _of_list(design: Design) -> Iterator[tuple[str, list[str]]]:
     rows = [_cost(item, own) for item in design.found.alternatives]
     missing = [f"{_capital(name)}: not possible here ({why})." for name, why in design.found.missing.items()]
     yield "What each mechanism would cost at the same ε", rows + missing
+    if design.beside is not None:
+        yield "Beside planar geometric noise", [f"{_capital(str(design.beside))}."]
     leaks = [_leaks(item) for item in design.found.alternatives]
     yield "What each would give away", leaks
     if design.found.neighbours:
@@ -287,6 +289,7 @@ def _shown_of_list(design: Design, scenario: Scenario) -> _Shown:
     return _Shown(
         [
             Picture("Candidates on one chart", _chart_words(design.found), plots.candidates(design.found)),
+            *_noise_beside(design, scenario),
             _heatmap("What the best mechanism does", design.mechanism),
             *_shape(design, scenario),
         ],
@@ -298,6 +301,21 @@ def _shown_of_list(design: Design, scenario: Scenario) -> _Shown:
 def _heatmap(title: str, mechanism: Channel) -> Picture:
     words = "Each row is a true value; the darker a cell, the likelier that output."
     return Picture(title, words, plots.channel_heatmap(mechanism))
+
+
+def _noise_beside(design: Design, scenario: Scenario) -> list[Picture]:
+    """Where the likeliest place is released: by the best mechanism, and by planar geometric noise."""
+    if design.beside is None or scenario.region is None:
+        return []
+    belief = np.asarray(scenario.use_prior, dtype=np.float64)
+    return [
+        Picture(
+            "Where the likeliest place is released",
+            "Where people are, as is public; and what is released of the cell where most of them are, by "
+            "planar geometric noise and by the best mechanism, with the same ε.",
+            plots.noise_beside(scenario.region, design.mechanism, design.beside.eps, belief),
+        )
+    ]
 
 
 def _shape(design: Design, scenario: Scenario) -> list[Picture]:

@@ -90,7 +90,8 @@ def lines(report: ClaimReport) -> Iterator[tuple[str, list[str]]]:
         yield OTHER_NUMBERS, _table(found)
     if found.certificate is not None:
         checked = str(found.certificate.verify())
-        yield "Certificate", [f"{checked[0].upper()}{checked[1:]}."]
+        given = [] if found.uncertified is None else [f"Not part of the proof: {found.uncertified}."]
+        yield "Certificate", [f"{checked[0].upper()}{checked[1:]}.", *given]
     elif found.uncertified is not None:
         yield "Certificate", [f"None: {found.uncertified}."]
     if report.checks:

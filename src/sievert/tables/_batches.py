@@ -13,10 +13,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, date, datetime, time
+from decimal import MAX_PREC, Context, Decimal
 from itertools import islice
 from operator import itemgetter
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import Field
 
@@ -25,9 +27,24 @@ from sievert.kinds import Noun, Positive, PrivatePath, kind
 from sievert.numerics import as_fraction, brief
 from sievert.spaces import as_float
 from sievert.tables._coded import arrow_or_none, coded
+from sievert.tables._folders import files_in, is_several
 from sievert.tables._reading import existing
 
-__all__ = ["BATCH_ROWS", "Batch", "Rows", "Source", "open_rows", "person_key"]
+if TYPE_CHECKING:
+    from sievert.tables._warehouse import Warehouse
+
+__all__ = [
+    "BATCH_ROWS",
+    "Batch",
+    "Rows",
+    "Source",
+    "data_files",
+    "open_rows",
+    "parquet_groups",
+    "person_key",
+    "person_text",
+    "plain_cell",
+]
 
 BATCH_ROWS = 65_536
 CHUNK_ROWS = 2048
@@ -81,10 +98,16 @@ class Rows(ABC):
             first += count
 
 
-def open_rows(source: Any) -> Rows:
-    """The table at a path (.csv, .parquet, .arrow, .feather, .ipc), or a data frame."""
+def open_rows(source: Any, groups: tuple[int, int] | None = None) -> Rows:
+    """The table at a path (.csv, .parquet, .arrow, .feather, .ipc), or a data frame.
+
+    A folder or a pattern is its files, one after another; `groups` are the row groups of a Parquet file from
+    the first up to before the second.
+    """
     if not isinstance(source, str | Path):
         return _Frame(source)
+    if is_several(source):
+        return _Several(source, Path())
     path = existing(source, "; paths in the file are relative to its own folder")
     suffix = path.suffix.lower()
     if suffix not in READERS:
@@ -92,7 +115,33 @@ def open_rows(source: Any) -> Rows:
         raise FileError(
             f"{path}: data is read from {', '.join(others)} or {last}, not {suffix or 'a bare name'}"
         )
-    return READERS[suffix](path)
+    found = READERS[suffix](path)
+    return found if groups is None else _Parquet(path, groups)
+
+
+def data_files(path: str | Path, folder: str | Path = ".") -> list[Path]:
+    """The tables of a folder or pattern, in the order of their names."""
+    return files_in(path, folder, READERS)
+
+
+class _Several(Rows):
+    """Tables with the same columns, one after another."""
+
+    def __init__(self, path: str | Path, folder: Path) -> None:
+        self.name = str(folder / path)
+        self.parts = [open_rows(file) for file in data_files(path, folder)]
+
+    @property
+    def header(self) -> list[str]:
+        return self.parts[0].header
+
+    def fingerprint(self, salt: str) -> str:
+        return hashlib.sha256("".join(part.fingerprint(salt) for part in self.parts).encode()).hexdigest()
+
+    def _batches(self, columns: Sequence[str], size: int) -> Iterator[dict[str, Sequence[Any]]]:
+        for part in self.parts:
+            for batch in part.batches(columns, size):
+                yield batch.columns
 
 
 class _File(Rows):
@@ -232,6 +281,10 @@ class _TabSeparated(_Csv, suffixes=(".tsv",)):
 
 
 class _Parquet(_File, suffixes=(".parquet",)):
+    def __init__(self, path: Path, groups: tuple[int, int] | None = None) -> None:
+        super().__init__(path)
+        self.groups = groups
+
     @property
     def header(self) -> list[str]:
         return list(self._open().schema_arrow.names)
@@ -245,9 +298,24 @@ class _Parquet(_File, suffixes=(".parquet",)):
 
     def _batches(self, columns: Sequence[str], size: int) -> Iterator[dict[str, Sequence[Any]]]:
         with self._open() as stream:
-            for batch in stream.iter_batches(batch_size=size, columns=list(columns)):
+            groups = None if self.groups is None else list(range(*self.groups))
+            found = stream.iter_batches(
+                batch_size=size, row_groups=groups, columns=list(columns), use_threads=False
+            )
+            for batch in found:
                 if batch.num_rows:
                     yield {name: coded(batch.column(name)) for name in columns}
+
+    @property
+    def group_sizes(self) -> list[int]:
+        """How many rows each row group has."""
+        with self._open() as stream:
+            return [stream.metadata.row_group(i).num_rows for i in range(stream.metadata.num_row_groups)]
+
+
+def parquet_groups(path: Path) -> list[int]:
+    """How many rows each row group of a Parquet file has."""
+    return _Parquet(path).group_sizes
 
 
 class _Arrow(_File, suffixes=(".arrow", ".feather", ".ipc")):
@@ -324,6 +392,9 @@ class Source(Noun, noun="source"):
 
     tables_only = True
     default = "input"
+    homes = ("sievert.tables._batches", "sievert.tables._sources")
+    # Whether every record can be read, not only how many have which value.
+    by_record: ClassVar[bool] = True
 
     column: Annotated[
         str | list[str] | None,
@@ -346,17 +417,53 @@ class Source(Noun, noun="source"):
     def rows(self, folder: Path) -> Rows:
         """The records, for a file that lies in this folder."""
 
+    def several(self, folder: Path) -> str | Path | None:
+        """The folder or pattern of files that the records are in; None where they are one table."""
+        return None
+
+    def warehouse(self, folder: Path) -> Warehouse | None:
+        """What counts the records where they are; None where they are read."""
+        return None
+
 
 @kind(Source, key="input")
 class FileSource(Source):
     """A table in a file."""
 
     input: Annotated[
-        PrivatePath, Field(description="the data: `.csv`, `.tsv`, `.parquet`, `.arrow`, `.feather` or `.ipc`")
+        PrivatePath,
+        Field(
+            description="the data: `.csv`, `.tsv`, `.parquet`, `.arrow`, `.feather` or `.ipc`; a folder or a "
+            "pattern such as `visits/*.parquet` is one table"
+        ),
     ]
 
     def rows(self, folder: Path) -> Rows:
+        if self.several(folder) is not None:
+            return _Several(self.input, folder)
         return open_rows(folder / self.input)
+
+    def several(self, folder: Path) -> str | Path | None:
+        return self.input if is_several(self.input, folder) else None
+
+    def warehouse(self, folder: Path) -> Warehouse | None:
+        from sievert.tables._sources import counted_files
+
+        return counted_files(self.input, folder)
+
+
+def plain_cell(cell: Any) -> Any:
+    """A cell as a file of texts would have it: decimals, days and moments are texts.
+
+    >>> plain_cell(Decimal("1.50")), plain_cell(date(2024, 1, 31)), plain_cell(datetime(2024, 1, 31, 12, 30))
+    ('1.50', '2024-01-31', '2024-01-31 12:30:00')
+    """
+    if isinstance(cell, datetime):
+        found = cell if cell.tzinfo is None else cell.astimezone(UTC).replace(tzinfo=None)
+        return found.isoformat(" ").rstrip("0") if found.microsecond else found.isoformat(" ")
+    if isinstance(cell, Decimal):
+        return None if cell.is_nan() else str(cell)
+    return cell.isoformat() if isinstance(cell, date | time) else cell
 
 
 def person_key(cell: object) -> str:
@@ -375,3 +482,18 @@ def person_key(cell: object) -> str:
         return str(as_fraction(text))
     except ValueError:
         return text
+
+
+def person_text(cell: object) -> str:
+    """Whom a cell names, in one text for all who count: numbers are written out as decimals.
+
+    >>> [person_text(cell) for cell in (" ann", "01.50", "1e2", -0.0, "3/2")]
+    ['ann', '1.5', '100', '0', '3/2']
+    """
+    key = person_key(plain_cell(cell))
+    text = str(plain_cell(cell)).strip()
+    if key == text or as_float(text) is None:
+        return key
+    # Context: no digit is rounded away, however many there are.
+    found = format(Decimal(text).normalize(Context(prec=MAX_PREC)), "f")
+    return "0" if found == "-0" else found

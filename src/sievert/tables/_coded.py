@@ -113,7 +113,9 @@ class Coded(Sequence[Any]):
 
 
 def coded(column: Any) -> Coded:
-    """A column of Arrow in code."""
+    """A column of Arrow in code; of a narrow float, the number that it is written as."""
+    if str(column.type) in ("float", "halffloat"):
+        column = column.cast("string").cast("double")
     dictionary = column.dictionary_encode(null_encoding="encode")
     if hasattr(dictionary, "num_chunks"):
         dictionary = dictionary.combine_chunks() if dictionary.num_chunks != 1 else dictionary.chunk(0)

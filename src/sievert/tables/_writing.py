@@ -33,6 +33,7 @@ __all__ = [
     "TableWriter",
     "create",
     "fits",
+    "give_name",
     "is_inside",
     "matching",
     "reopen",
@@ -247,13 +248,21 @@ def _give_name(temporary: Path, target: Path, replace: bool) -> None:
         os.replace(temporary, target)
         return
     try:
-        os.link(temporary, target)  # unlike a renaming, it fails where there is a file
+        give_name(temporary, target)
     except FileExistsError:
         raise FileError(f"{target}: is there already; it is not replaced") from None
-    except OSError:  # a file system without links
+
+
+def give_name(temporary: Path, target: Path) -> None:
+    """Give a file that is whole another name, at which there is none yet."""
+    try:
+        os.link(temporary, target)  # unlike a renaming, it fails where there is a file
+    except FileExistsError:
+        raise
+    except OSError as problem:
         if os.path.lexists(target):
-            raise FileError(f"{target}: is there already; it is not replaced") from None
-        os.replace(temporary, target)
+            raise FileExistsError(*problem.args) from None
+        os.replace(temporary, target)  # a file system without links
 
 
 def create(path: str | Path, mode: int = 0o666) -> int:
@@ -296,6 +305,20 @@ def same_file(first: str | Path, second: str | Path) -> bool:
 def matching(pattern: str | Path, folder: str | Path) -> list[Path]:
     """The files that a path or pattern names from a folder, sorted; the folder's own name is no pattern."""
     return sorted(Path(folder) / name for name in glob.glob(str(pattern), root_dir=folder, recursive=True))
+
+
+def files_named(path: str | Path, folder: str | Path) -> list[Path]:
+    """The file of that name, those that it matches as a pattern, or all below a folder, sorted.
+
+    What begins with a dot or an underscore is not data: engines leave such marks in their folders.
+    """
+    whole = Path(folder) / path
+    if whole.is_dir():
+        below = (file for file in whole.rglob("*") if file.is_file())
+        return sorted(f for f in below if not any(p[0] in "._" for p in f.relative_to(whole).parts))
+    if not whole.exists() and any(letter in str(path) for letter in "*?["):
+        return [file for file in matching(path, folder) if file.is_file()]
+    return [whole]
 
 
 def fits(pattern: str | Path, folder: str | Path, path: str | Path) -> bool:

@@ -11,7 +11,7 @@ printed first, and a check that would take longer than allowed is not begun.
 
 Exit codes: 0 every proof holds, 1 one does not, 2 a file is no proof, 3 one was not checked (too long).
 
-How to read it: numbers, then e^x and ln x, then spaces, then one function a kind, named in KINDS at the end.
+How to read it: numbers, then e^x and ln x, then spaces, then a function of the name of every kind (NAMES).
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
-from functools import lru_cache
-from typing import Any, NoReturn, TypeVar
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 FORMAT = "sievert proof 1"
 T = TypeVar("T")
@@ -145,22 +145,22 @@ def maybe(value: Any) -> Fraction | None:
     return None if value is None else exact(value)
 
 
-def whole(value: Any, least: int = 0, most: int | None = None) -> int:
+def whole(value: Any, least: int = 0, most: Size = None) -> int:
     """A whole number, or its digits."""
     if isinstance(value, str) and re.fullmatch("-?[0-9]+", value) and len(value) <= MOST_DIGITS:
         value = int(value)
-    if type(value) is not int or value < least or (most is not None and value > most):
-        refuse(f"{str(value)[:30]} is not a whole number from {least}{'' if most is None else f' to {most}'}")
-    return value
+    fits = type(value) is int and value >= least and (most is None or value <= most)
+    require(
+        fits, f"{str(value)[:30]} is not a whole number from {least}{'' if most is None else f' to {most}'}"
+    )
+    return int(value)
 
 
 def double(value: Any) -> float:
     """A JSON number as the nearest double."""
-    if type(value) is int and abs(value) < 2**63:
-        return float(value)
-    if type(value) is not float:
-        refuse(f"{str(value)[:30]} is not a double")
-    return value
+    fits = type(value) is float or (type(value) is int and abs(value) < 2**63)
+    require(fits, f"{str(value)[:30]} is not a double")
+    return float(value)
 
 
 def nearest(value: Any) -> float:
@@ -175,32 +175,37 @@ def couples(value: Any) -> list[list[Any]]:
     return [items(pair, 2) for pair in items(value)]
 
 
-def position(value: Any, size: int | None = None) -> int:
+def tallies(value: Any, least: int = 0) -> dict[int, int]:
+    """How often different whole numbers come, each once or more; not empty."""
+    pairs = couples(value)
+    found = {whole(name, least): whole(times, 1) for name, times in pairs}
+    require(bool(found) and len(found) == len(pairs), "there is nothing, or something is listed twice")
+    return found
+
+
+def position(value: Any, size: int = 2**40) -> int:
     """A place in a list."""
-    if type(value) is not int or not 0 <= value < (2**40 if size is None else size):
-        refuse(f"{str(value)[:30]} is not a place that exists")
-    return value
+    require(type(value) is int and 0 <= value < size, f"{str(value)[:30]} is not a place that exists")
+    return int(value)
 
 
 def flag(value: Any) -> bool:
     """True or false."""
-    if not isinstance(value, bool):
-        refuse(f"{str(value)[:30]} is not true or false")
-    return value
+    require(isinstance(value, bool), f"{str(value)[:30]} is not true or false")
+    return bool(value)
 
 
-def items(value: Any, length: int | None = None) -> list[Any]:
+def items(value: Any, length: Size = None) -> list[Any]:
     """A list, of a length where one is asked for."""
-    if not isinstance(value, list) or (length is not None and len(value) != length):
-        refuse("a list is missing, or has another length than it should")
-    return value
+    fits = isinstance(value, list) and length in (None, len(value))
+    require(fits, "a list is missing, or has another length than it should")
+    return list(value)
 
 
 def table(value: Any) -> Content:
     """A JSON object."""
-    if not isinstance(value, dict):
-        refuse(f"{str(value)[:30]} is not an object")
-    return value
+    require(isinstance(value, dict), f"{str(value)[:30]} is not an object")
+    return dict(value)
 
 
 def vector(value: Any, length: int | None = None) -> list[Fraction]:
@@ -293,9 +298,10 @@ def channel(value: Any, rows: Size = None, columns: Size = None) -> Matrix:
     return rounded_channel(value, rows, columns, ZERO)[0]
 
 
-def rounded_channel(
-    value: Any, rows: Size = None, columns: Size = None, rounding: Fraction = ROUNDING
-) -> tuple[Matrix, Fraction]:
+Rounded = tuple[Matrix, Fraction]
+
+
+def rounded_channel(value: Any, rows: Size = None, columns: Size = None, rounding: Any = ROUNDING) -> Rounded:
     """A matrix whose rows are distributions up to rounding, and the most that one misses 1 by."""
     found = matrix(value, rows, columns)
     return found, max(distribution(row, "a row of a channel", rounding) for row in found)
@@ -344,10 +350,8 @@ def exp_ends(x: Fraction, bits: int = BITS) -> Ends:
     if x == 0:
         return ONE, ONE
     if x < 0:
-        if -x > LARGEST_POWER:
-            return ZERO, 1 / exp_ends(Fraction(LARGEST_POWER), bits)[0]
-        low, high = exp_ends(-x, bits)
-        return 1 / high, 1 / low
+        low, high = exp_ends(min(-x, Fraction(LARGEST_POWER)), bits)
+        return ZERO if -x > LARGEST_POWER else 1 / high, 1 / low
     require(x <= LARGEST_POWER, "a power of e is too large to be written out")
     halvings = max(0, (x.numerator // x.denominator).bit_length() + 8)
     digits = bits + halvings + 32
@@ -365,12 +369,12 @@ def exp_ends(x: Fraction, bits: int = BITS) -> Ends:
 def _series(argument: int, digits: int, up: int) -> int:
     """Σ r^k/k! for r = argument·2^-digits, in units of 2^-digits, every term rounded down or up."""
     term = found = 1 << digits
-    for k in itertools.count(1):
+    k = 0
+    while term > 1:
+        k += 1
         above, below = term * argument, k << digits
         term = -(-above // below) if up else above // below
         found += term
-        if term <= 1:
-            return found
     return found
 
 
@@ -547,11 +551,10 @@ class Space:
         require(len(self.lengths) == len(edges), "every edge needs one length")
         require(all(0 <= length < math.inf for length in self.lengths), "lengths must be finite and ≥ 0")
         self.size, self.edges, self.metric, self.places = size, edges, metric, places
-        self.error = METRIC_ERROR if metric else ZERO
+        self.one_way, self.error = False, METRIC_ERROR if metric else ZERO
         ratios = [length.as_integer_ratio() for length in self.lengths]
         below = max((ratio[1] for ratio in ratios), default=1)
         self.units, self.grain = [a * (below // b) for a, b in ratios], Fraction(1, below)
-        self.near: list[list[tuple[int, int]]] | None = None
         self.known: dict[tuple[Fraction, int, bool], Fraction] = {}
         self.owner = self._components()
         self.components = len(set(self.owner))
@@ -611,13 +614,13 @@ class Space:
     @property
     def is_forest(self) -> bool:
         """Whether there is no circle."""
-        return len(self.edges) == self.size - self.components
+        return len(self.edges) == self.size - self.components and not self.one_way
 
-    @property
+    @cached_property
     def is_uniform(self) -> bool:
         """Whether any two of at least two points have exactly one edge, all of one length."""
         every = self.size * (self.size - 1) // 2
-        even = 0 < every == len(self.edges) and len(set(self.lengths)) == 1
+        even = 0 < every == len(self.edges) and len(set(self.lengths)) == 1 and not self.one_way
         return even and len({(a, b) for a, b, _ in self.listed() if a != b}) == every
 
     @property
@@ -625,19 +628,17 @@ class Space:
         """Whether all lengths are whole, with a sum below 2^53."""
         return all(length == int(length) for length in self.lengths) and sum(self.lengths) < 2**53
 
-    def neighbours(self) -> list[list[tuple[int, int]]]:
+    @cached_property
+    def near(self) -> list[list[tuple[int, int]]]:
         """For each point its neighbours, each with the edge."""
-        if self.near is None:
-            self.near = [[] for _ in range(self.size)]
-            for e, (a, b) in enumerate(self.edges):
-                self.near[a].append((b, e))
-                self.near[b].append((a, e))
-        return self.near
+        found: list[list[tuple[int, int]]] = [[] for _ in range(self.size)]
+        for x, z, e in self.arcs():
+            found[z].append((x, e))
+        return found
 
     def paths(self, sources: list[int]) -> list[int | None]:
         """Shortest path from the nearest source, in grains; None where there is none."""
         Work.spend(3 * (self.size + len(self.edges)))
-        near = self.neighbours()
         found: list[int | None] = [None] * self.size
         heap = [(0, source) for source in sorted(set(sources))]
         while heap:
@@ -645,7 +646,7 @@ class Space:
             if found[v] is not None:
                 continue
             found[v] = away
-            for w, e in near[v]:
+            for w, e in self.near[v]:
                 if found[w] is None:
                     heapq.heappush(heap, (away + self.units[e], w))
         return found
@@ -656,7 +657,7 @@ class Space:
             return self.paths([source])
         found: list[int | None] = [None] * self.size
         found[source] = 0
-        for w, e in self.neighbours()[source]:
+        for w, e in self.near[source]:
             found[w] = self.units[e]
         return found
 
@@ -678,12 +679,13 @@ class Space:
         return [0 if units is None else fixed[units] for units in away]
 
     def arcs(self) -> Iterator[Arc]:
-        """Both directions of every edge, with the edge."""
-        return ((x, z, e) for e, (a, b) in enumerate(self.edges) for x, z in ((a, b), (b, a)))
+        """(x, z, edge) where row x is bounded below by row z: both directions, or K[a] ≤ e^ε·K[b] alone."""
+        for e, (a, b) in enumerate(self.edges):
+            yield from ((b, a, e),) if self.one_way else ((b, a, e), (a, b, e))
 
     def roots_first(self) -> list[Arc]:
         """(point, parent, edge) of a forest, parents before children; a root has parent -1."""
-        near, seen, order = self.neighbours(), [False] * self.size, []
+        near, seen, order = self.near, [False] * self.size, []
         for start in range(self.size):
             waiting = [] if seen[start] else [(start, -1, -1)]
             seen[start] = True
@@ -704,8 +706,7 @@ class Space:
     def require_symmetry(self, image: list[int]) -> None:
         """A permutation that maps edges to edges of the same length."""
         require(sorted(image) == list(range(self.size)), "a symmetry must be a permutation of the points")
-        same = self.listed() == self.listed(image)
-        require(same, "a symmetry does not map edges to edges of the same length")
+        require(self.listed() == self.listed(image), "a symmetry does not map edges to edges alike in length")
 
     def require_small(self) -> None:
         """Few enough points for a table of all distances."""
@@ -726,13 +727,13 @@ PACKINGS = ("packing", "cover", "points", "transitive")
 Sparse = dict[int, dict[int, Fraction]]
 
 
-class Question:
+class Question(NamedTuple):
     """Which quantity is bounded: Σ A·K over private channels; A is the identity for the capacity."""
 
-    def __init__(self, space: Space, eps: Fraction, weights: Any = None, gain: Any = None) -> None:
-        self.space, self.eps = space, eps
-        self.weights: Vector | None = weights
-        self.gain: Matrix | None = gain
+    space: Space
+    eps: Fraction
+    weights: Vector | None = None
+    gain: Matrix | None = None
 
     @property
     def is_capacity(self) -> bool:
@@ -742,8 +743,8 @@ class Question:
     def objective(self) -> tuple[Sparse, int]:
         """A without its zeros, and how many columns it has."""
         if self.gain is not None:
-            columns = len(self.gain[0]) if self.gain else 0
-            return {v: {w: a for w, a in enumerate(row) if a} for v, row in enumerate(self.gain)}, columns
+            held = ({w: a for w, a in enumerate(row) if a} for row in self.gain)
+            return dict(enumerate(held)), len(self.gain[0])
         n = self.space.size
         require(n <= LARGEST_TABLE, f"{n} points are too many for a table of gains")
         return {v: {v: ONE if self.weights is None else self.weights[v]} for v in range(n)}, n
@@ -757,7 +758,7 @@ def bound_by(question: Question, certificate: Any, above: bool) -> Fraction:
     found, known = table(certificate), UPPER if above else LOWER
     kind = found["type"]
     require(isinstance(kind, str) and kind in known, f"unknown certificate {str(kind)[:30]!r}")
-    general = ("packing", "dual") if above else ("channel",)
+    general = ("packing", "dual") if above else ("channel", "kernel")
     require(question.is_capacity or kind in general, f"{kind} bounds the capacity only")
     return known[kind](question, found)
 
@@ -785,8 +786,12 @@ def by_packing(question: Question, found: Content) -> Fraction:
     counted = [v for v in range(space.size) if weights[v] > 0]
     if not counted:
         return ZERO
-    covered = _on_forest(space, eps, y) if space.is_forest else _covered(space, eps, y, counted)
-    return packing_bound(y, (covered[v] / weights[v] for v in counted))
+    if space.is_forest:
+        held = _on_forest(space, eps, y)
+        covered = [held[v] for v in counted]
+    else:
+        (covered,) = _images(space, eps, y, counted, (False,))
+    return packing_bound(y, (value / weights[v] for v, value in zip(counted, covered, strict=True)))
 
 
 def _whole_multiples(values: list[Fraction]) -> tuple[list[int], int]:
@@ -795,16 +800,25 @@ def _whole_multiples(values: list[Fraction]) -> tuple[list[int], int]:
     return [value.numerator * (below // value.denominator) for value in values], below
 
 
-def _covered(space: Space, eps: Fraction, y: list[Fraction], points: list[int]) -> dict[int, Fraction]:
-    """(Φy)_j for some points, rounded down."""
+def _images(
+    space: Space,
+    eps: Fraction,
+    y: Vector,
+    points: Iterable[int],
+    ways: Sequence[bool],
+    shortest: bool = False,
+) -> Matrix:
+    """(Φy)_j for some points, for each of the ways rounded down (False) or up (True)."""
+    space.require_small()
     used = [i for i, value in enumerate(y) if value]
     parts, below = _whole_multiples([y[i] for i in used])
-    found = {}
+    found: Matrix = [[] for _ in ways]
     for j in points:
-        Work.spend(len(used))
-        away = space.lines(j)
-        row = space.kernel_row(eps, [away[i] for i in used], up=False)
-        found[j] = Fraction(sum(a * b for a, b in zip(row, parts, strict=True)), below << FINE)
+        Work.spend(len(ways) * len(used))
+        path = space.paths([j]) if shortest else space.lines(j)
+        for up, kept in zip(ways, found, strict=True):
+            row = space.kernel_row(eps, [path[i] for i in used], up)
+            kept.append(Fraction(sum(a * b for a, b in zip(row, parts, strict=True)), below << FINE))
     return found
 
 
@@ -842,12 +856,6 @@ def by_cover(question: Question, found: Content) -> Fraction:
     inside = all(units is not None and units <= reach for units in away)
     require(inside, "some point is farther from every centre than the cover's radius")
     return len(centres) * exp_high(question.eps * radius)
-
-
-def by_dual(question: Question, found: Content) -> Fraction:
-    """Weak duality for the objective of the question."""
-    objective, outputs = question.objective()
-    return dual_bound(question.space, question.eps, objective, outputs, found)
 
 
 def dual_bound(space: Space, eps: Fraction, objective: Sparse, outputs: int, found: Content) -> Fraction:
@@ -978,8 +986,9 @@ def by_parts(question: Question, found: Content, up: bool) -> Fraction:
     for part, rows, edges in zip(parts, lists, chosen, strict=True):
         first = space.part(rows[0], edges[0])
         for row, inside in zip(rows[1:], edges[1:], strict=True):
-            alike = space.part(row, inside).listed() == first.listed()
-            require(alike, "parts that should be alike have other edges")
+            require(
+                space.part(row, inside).listed() == first.listed(), "parts that are alike have other edges"
+            )
         bound += len(rows) * bound_by(Question(first, question.eps), part, up)
     return bound
 
@@ -1018,31 +1027,22 @@ def by_channel(question: Question, found: Content) -> Fraction:
 
 
 def by_kernel(question: Question, found: Content) -> Fraction:
-    """(1-t)·Σz/s + max r for the columns (1-t)·Φ[:,j]·z_j/s and r = 1 - (1-t)·Φz/s, which must be private."""
+    """(1-t)·Σcz/s + max cr for columns (1-t)·Φ[:,j]·z_j/s and r = 1 - (1-t)·Φz/s, which must be private."""
     space, eps = question.space, question.eps
+    worth = [ONE] * space.size if question.weights is None else question.weights
+    require(question.gain is None and min(worth) >= 0, "a kernel is for weights ≥ 0, not for a gain")
     z, t = doubles(found["z"], space.size), Fraction(double(found["t"]))
     require(all(value >= 0 for value in z) and 0 <= t < 1, "a kernel needs weights ≥ 0 and 0 ≤ t < 1")
-    space.require_small()
-    used = [i for i, value in enumerate(z) if value]
-    parts, below = _whole_multiples([z[i] for i in used])
-    straight = space.metric and space.places is not None
-    ends: list[list[int]] = [[], []]
-    for j in range(space.size):
-        Work.spend(2 * len(used))
-        path = space.lines(j) if straight else space.paths([j])
-        away = [path[i] for i in used]
-        for up in (0, 1):
-            row = space.kernel_row(eps, away, bool(up))
-            ends[up].append(sum(a * b for a, b in zip(row, parts, strict=True)))
-    scale = max(ends[1])
+    lows, highs = _images(space, eps, z, range(space.size), (False, True), shortest=space.places is None)
+    scale = max(highs)
     require(scale > 0, "the kernel's weights are all 0")
-    least = [1 - (1 - t) * Fraction(high, scale) for high in ends[1]]
-    most = [1 - (1 - t) * Fraction(low, scale) for low in ends[0]]
-    for (a, b), units in zip(space.edges, space.units, strict=True):
-        g = space.factor(eps, units, False)
-        private = most[a] <= g * least[b] and most[b] <= g * least[a]
+    least, most = ([1 - (1 - t) * value / scale for value in values] for values in (highs, lows))
+    for x, y, e in space.arcs():
+        private = most[x] <= space.factor(eps, space.units[e], False) * least[y]
         require(private, "the remainder of the kernel channel is not private")
-    return (1 - t) * total(z) / Fraction(scale, below << FINE) + max(least)
+    guessed = total(c * value for c, value in zip(worth, z, strict=True))
+    rest = max(c * r for c, r in zip(worth, least, strict=True))
+    return (1 - t) * guessed / scale + rest
 
 
 def by_levels(question: Question, found: Content) -> Fraction:
@@ -1065,8 +1065,9 @@ def by_edges(question: Question, found: Content) -> Fraction:
     for (a, b), units, s, t in zip(space.edges, space.units, there, back, strict=True):
         g = space.factor(question.eps, units, False)
         for x, y in ((s, unit - t), (unit - t, s), (t, unit - s), (unit - s, t)):
-            private = x >= 0 and x * g.denominator <= y * g.numerator
-            require(private, "the tree's channel is not private on some edge")
+            require(
+                0 <= x * g.denominator <= y * g.numerator, "the tree's channel is not private on some edge"
+            )
         leaving[a] += s
         leaving[b] += t
     require(max(leaving) <= unit, "the tree's channel leaves a vertex with a negative probability")
@@ -1089,7 +1090,7 @@ UPPER: dict[str, Bound] = {
     "packing": by_packing,
     "cover": by_cover,
     "points": lambda question, _: Fraction(question.space.size),
-    "dual": by_dual,
+    "dual": lambda question, found: dual_bound(question.space, question.eps, *question.objective(), found),
     "tree": by_tree,
     "blocks": by_blocks,
     "block bounds": by_block_bounds,
@@ -1138,7 +1139,7 @@ def worst_leakage(proof: Content) -> str:
     space, eps = Space.read(proof["space"]), level(proof)
     weights = None if proof.get("weights") is None else doubles(proof["weights"], space.size)
     gain = None if proof.get("gain") is None else double_matrix(proof["gain"], space.size)
-    copies = whole(proof.get("copies", 1), 1)
+    copies = copies_of(proof)
     question = Question(space, eps, weights, gain)
     powers = question.is_capacity and is_packing(table(proof["upper"]))
     require(copies == 1 or powers, "over several records only a packing certificate bounds the capacity")
@@ -1153,10 +1154,21 @@ def worst_leakage(proof: Content) -> str:
     return f"{about}, the {what} of every private channel is at most {shown(upper)}{each}{reached}"
 
 
-def worst_of_product(proof: Content) -> str:
+def copies_of(proof: Content) -> int:
+    """How many independent records there are."""
+    return whole(proof.get("copies", 1), 1)
+
+
+def capacity(where: str, eps: Fraction, ends: Ends, copies: int = 1) -> str:
+    """The largest sum of column maxima of a private channel, of so many records."""
+    ordered(*ends)
+    each = f", each to the power of {copies}" if copies > 1 else ""
+    return f"on {where} with ε = {eps}, the largest sum of column maxima is {between(*ends)}{each}"
+
+
+def worst_leakage_of_a_product(proof: Content) -> str:
     """Packing vectors fold their factors of a Cartesian product away; channels multiply."""
-    eps, copies = level(proof), whole(proof.get("copies", 1), 1)
-    factors = [table(part) for part in items(proof["factors"])]
+    eps, copies, factors = level(proof), copies_of(proof), [table(part) for part in items(proof["factors"])]
     require(1 <= len(factors) <= MOST_FACTORS, f"a product has from 1 to {MOST_FACTORS} factors")
     spaces = [Space.read(part["space"]) for part in factors]
     loose = sum(not is_packing(table(part["upper"])) for part in factors)
@@ -1171,9 +1183,8 @@ def worst_of_product(proof: Content) -> str:
         high, low = bound_by(question, part["upper"], True), bound_by(question, part["lower"], False)
         ordered(low, high)
         lower, upper = lower * low, upper * high
-    each = f", each to the power of {copies}" if copies > 1 else ""
-    about = f"on a product of {' × '.join(str(space.size) for space in spaces)} points with ε = {eps}"
-    return f"{about}, the largest sum of column maxima is {between(lower, upper)}{each}"
+    sizes = " × ".join(str(space.size) for space in spaces)
+    return capacity(f"a product of {sizes} points", eps, (lower, upper), copies)
 
 
 def _require_product(given: Space, places: list[Any], spaces: list[Space]) -> None:
@@ -1196,57 +1207,31 @@ def _require_product(given: Space, places: list[Any], spaces: list[Space]) -> No
         require(counted == wanted, "the edges are not those of the product")
 
 
-def worst_one_way(proof: Content) -> str:
+def worst_leakage_one_way(proof: Content) -> str:
     """The same where inequalities run one way: K[a] ≤ e^ε·K[b] for an arc from a to b."""
-    size, eps = whole(proof["size"], 1, LARGEST_SIZE), level(proof)
-    arcs = [(position(a, size), position(b, size)) for a, b in couples(proof["arcs"])]
-    rows, below = counts_of(proof["lower"], size)
-    Work.spend(len(arcs) * len(rows[0]))
-    require_private(rows, ((b, a, 0) for a, b in arcs), lambda _: exp_high(-eps), "the channel")
+    size, eps, found = whole(proof["size"], 1, LARGEST_SIZE), level(proof), table(proof["upper"])
+    space = Space(size, [(position(a, size), position(b, size)) for a, b in couples(proof["arcs"])])
+    space.one_way = True
+    rows, below = private_counts(space, eps, proof["lower"])
     lower = Fraction(sum(map(max, columns_of(rows))), below)
-    found = table(proof["upper"])
     if found["type"] == "dual":
         require(items(found["backward"]) == [], "an arc has no multiplier in the other direction")
-        upper = dual_bound(Space(size, arcs), eps, {v: {v: ONE} for v in range(size)}, size, found)
+        upper = dual_bound(space, eps, {v: {v: ONE} for v in range(size)}, size, found)
     else:
         require(found["type"] == "packing", "unknown upper certificate")
-        upper = _packing_one_way(Space(size, []), arcs, eps, packing_of(found["y"], size))
-    ordered(lower, upper)
-    about = f"on {size} points with {len(arcs)} one-way inequalities and ε = {eps}"
-    return f"{about}, the largest sum of column maxima is {between(lower, upper)}"
+        upper = by_packing(Question(space, eps), found)
+    return capacity(f"{size} points with {len(space.edges)} one-way inequalities", eps, (lower, upper))
 
 
-def _packing_one_way(space: Space, arcs: list[Edge], eps: Fraction, y: Vector) -> Fraction:
-    """Σy / min_j Σ_i e^(-ε·arcs from j to i)·y_i."""
-    space.require_small()
-    Work.spend(space.size * (space.size + len(arcs)))
-    out: list[list[int]] = [[] for _ in range(space.size)]
-    for a, b in arcs:
-        out[a].append(b)
-    covered = []
-    for j in range(space.size):
-        away, queue = {j: 0}, [j]
-        for v in queue:
-            for w in out[v]:
-                if w not in away:
-                    away[w] = away[v] + 1
-                    queue.append(w)
-        covered.append(total(y[i] * exp_low(-eps * steps) for i, steps in away.items() if y[i]))
-    return packing_bound(y, covered)
-
-
-def worst_in_closed_form(proof: Content) -> str:
+def worst_leakage_in_closed_form(proof: Content) -> str:
     """Both ends by the closed form of a complete graph, a line, a star or a row."""
-    eps, n, form = exact(proof["eps"]), whole(proof["size"], 1, 10**15), proof["form"]
-    require(eps >= 0, "ε is ≥ 0")
-    copies = whole(proof.get("copies", 1), 1)
+    eps, n, form, copies = level(proof), whole(proof["size"], 1, 10**15), proof["form"], copies_of(proof)
     needs = {"complete": ["length"], "line": ["gaps"], "star": [], "row": ["reach"]}
     require(isinstance(form, str) and form in needs, "the form is unknown")
     given = [name for name in ("length", "gaps", "reach") if proof[name] is not None]
     require(given == needs[form], "the form does not go with what is given")
     ends = _closed_end(proof, eps, n, 0), _closed_end(proof, eps, n, 1)
-    ordered(*ends)
-    return _capacity_words(f"{n} values ({form})", eps, ends, copies)
+    return capacity(f"{n} values ({form})", eps, ends, copies)
 
 
 def _closed_end(proof: Content, eps: Fraction, n: int, up: int) -> Fraction:
@@ -1292,44 +1277,32 @@ def _row_end(n: int, near: int, eps: Fraction, q: Fraction, up: int) -> Fraction
     return min(Fraction(n), (n * (1 - q) + 2 * (near - 1 + q)) / (1 - q + 2 * near * q), cliques, *middle)
 
 
-def _capacity_words(where: str, eps: Fraction, ends: Ends, copies: int) -> str:
-    each = f" to the power of {copies}" if copies > 1 else ""
-    return (
-        f"on {where} with ε = {eps}, the sum of column maxima of every private channel is at most "
-        f"{shown(ends[1])}{each}, and some channel reaches at least {shown(ends[0], False)}{each}"
-    )
-
-
-def worst_of_map(proof: Content) -> str:
+def worst_leakage_of_a_map(proof: Content) -> str:
     """A packing by sums over the cells of a map, or the largest belief; planar geometric noise below."""
-    eps, step, found = exact(proof["eps"]), exact(proof["step"]), table(proof["upper"])
+    eps, step, found, copies = level(proof), exact(proof["step"]), table(proof["upper"]), copies_of(proof)
     sizes = [whole(proof[name], 1, 10**6) for name in ("rows", "columns")]
-    require(eps >= 0 and step > 0, "ε is ≥ 0 and a cell wider than 0")
-    copies, every = whole(proof.get("copies", 1), 1), [whole(k, 1) for k in items(found["every"], 2)]
+    every = [whole(k, 1) for k in items(found["every"], 2)]
+    require(step > 0, "a cell is wider than 0")
     weights = None if found["weights"] is None else double_matrix(found["weights"])
     prior = None if proof["prior"] is None else double_matrix(proof["prior"], *sizes)
     reach, where = whole(found["reach"], 0, 1000), f"a map of {sizes[0]} by {sizes[1]} cells"
     t, noise = eps * step, _planar_noise(eps * step, sizes, proof["terms"])
     if prior is None:
         require(weights is not None, "without a prior the bound needs weights")
-        upper = _covered_map(t, sizes, every, weights or [], reach)
-        ordered(noise, upper)
-        return _capacity_words(where, eps, (noise, upper), copies)
+        return capacity(where, eps, (noise, _covered_map(t, sizes, every, weights or [], reach)), copies)
     require(copies == 1 and sizes[0] * sizes[1] <= 10**6, "a prior goes with one record and a million cells")
-    shares = [share for row in prior for share in row]
+    shares = list(itertools.chain(*prior))
     require(all(map(_sound, shares)) and any(shares), "a share is 0 or from 1e-100 to 1e100, one above 0")
     blind = max(shares) / total(shares)
     if weights is not None:
         upper = min(ONE, blind * _covered_map(t, sizes, every, weights, reach))
     else:
         require(every == [1, 1], "beliefs are bounded at every cell")
-        sums = _map_sums(t, every, prior, sizes, reach)
-        upper = min(ONE, max(p / s for p, s in zip(shares, itertools.chain(*sums), strict=True) if p))
+        sums = itertools.chain(*_map_sums(t, every, prior, sizes, reach))
+        upper = min(ONE, max(p / s for p, s in zip(shares, sums, strict=True) if p))
     ordered(blind, upper)
-    return (
-        f"on {where} with ε = {eps}, the best guess of a cell is at most {shown(upper)} with this prior, and "
-        f"{shown(blind, False)} without a release"
-    )
+    about = f"on {where} with ε = {eps}, the best guess of a cell is at most {shown(upper)} with this prior"
+    return f"{about}, and {shown(blind, False)} without a release"
 
 
 def _sound(value: Fraction) -> bool:
@@ -1350,9 +1323,8 @@ def _covered_map(t: Fraction, sizes: list[int], every: list[int], weights: Matri
     often = [[n - a + 1 if k == a // 2 else 1 for k in range(a)] for a, n in zip(shape, counts, strict=True)]
     rows = [dot(row, list(map(Fraction, often[1]))) for row in weights]
     bound = dot(rows, list(map(Fraction, often[0]))) / least
-    away = [
-        max(k // 2, size - 1 - k // 2 - k * (n - 1)) for size, k, n in zip(sizes, every, counts, strict=True)
-    ]
+    ends = zip(sizes, every, counts, strict=True)
+    away = [max(k // 2, size - 1 - k // 2 - k * (n - 1)) for size, k, n in ends]
     lost = exp_high(t * root_ends(Fraction(away[0] ** 2 + away[1] ** 2))[1]) if any(away) else ONE
     return min(bound * lost, Fraction(sizes[0] * sizes[1]))
 
@@ -1375,18 +1347,13 @@ def _map_sums(t: Fraction, every: list[int], weights: Matrix, counts: list[int],
     Work.spend(40 * (down + 1) * (across + 1) + int((high * (wide + 2 * across)) ** 1.6))
     largest = max(max(row) for row in weights) or ONE
     line, unit = wide + 2 * across, 1 << 100
-    kernel: dict[int, int] = {}
-    for a, b in itertools.product(range(down + 1), range(across + 1)):
-        square = (every[0] * a) ** 2 + (every[1] * b) ** 2
-        if square not in kernel:
-            kernel[square] = (
-                math.floor(exp_low(-t * root_ends(Fraction(square))[1]) * unit) if square else unit
-            )
-    digits = [
-        [kernel[(every[0] * a) ** 2 + (every[1] * b) ** 2] for b in range(-across, across + 1)]
-        + [0] * (wide - 1)
-        for a in range(-down, down + 1)
-    ]
+    kernel = {0: unit}
+    digits: list[list[int]] = []
+    for a in range(-down, down + 1):
+        squares = [(every[0] * a) ** 2 + (every[1] * b) ** 2 for b in range(-across, across + 1)]
+        for square in set(squares) - kernel.keys():
+            kernel[square] = math.floor(exp_low(-t * root_ends(Fraction(square))[1]) * unit)
+        digits.append([kernel[square] for square in squares] + [0] * (wide - 1))
     scaled = [[math.floor(y * unit / largest) for y in row] for row in weights]
     spread = [[scaled[i][j] for j in taken[1]] + [0] * (2 * across) for i in taken[0]]
     product = long_number(digits) * long_number(spread)
@@ -1416,13 +1383,11 @@ def _planar_noise(t: Fraction, sizes: list[int], terms: Any) -> Fraction:
         whole_plane = 2 * PI_ENDS[1] / t**2 + t / (4 * PI_ENDS[0 if rest > 0 else 1] ** 2) * rest
         quadrant = max(ZERO, (whole_plane - 1 - 4 * low) / 4)
     else:
+        quadrant = ZERO
         Work.spend(100 * m * m)
-        waves = (
-            (2 if b < a else 1, root_ends(Fraction(a * a + b * b))[0])
-            for a in range(1, m + 1)
-            for b in range(1, a + 1)
-        )
-        quadrant = total(outward(k * exp_high(-t * root), 1) for k, root in waves)
+        for a, b in itertools.combinations_with_replacement(range(1, m + 1), 2):
+            wave = exp_high(-t * root_ends(Fraction(a * a + b * b))[0])
+            quadrant += outward((2 if a < b else 1) * wave, 1)
         quadrant += PI_ENDS[1] / 2 * exp_high(-t * m) * (m / t + 1 / t**2)
     n, around = sizes[0] * sizes[1], 2 * (sizes[0] + sizes[1])
     return max(ONE, (n + around * low + 4 * quadrant) / (1 + 4 * high + 4 * quadrant))
@@ -1471,12 +1436,11 @@ def _group_bound(space: Space, eps: Fraction, group: list[int], found: Content) 
         objective = {v: {k: ONE} for k, v in enumerate(group)}
         return dual_bound(space, eps, objective, len(group), found)
     require(found["type"] == "packing", "unknown upper certificate")
-    space.require_small()
     on = _group(space, found["on"])
     y = packing_of(found["y"], len(on))
     spread = dict(zip(on, y, strict=True))
-    covered = _covered(space, eps, [spread.get(v, ZERO) for v in range(space.size)], group)
-    return packing_bound(y, covered.values())
+    given = [spread.get(v, ZERO) for v in range(space.size)]
+    return packing_bound(y, _images(space, eps, given, group, (False,))[0])
 
 
 Points = list[list[int]]
@@ -1534,13 +1498,13 @@ def guess_bounds(proof: Content) -> Ends:
     return lower, upper
 
 
-def guess_under_claim(proof: Content) -> str:
+def guess_under_a_claim(proof: Content) -> str:
     """One release."""
     about = f"for ε = {proof['eps']}, δ = {proof['delta']}"
     return f"{about} the best guess among {proof['values']} values is {between(*guess_bounds(proof))}"
 
 
-def guess_under_divergence(proof: Content) -> str:
+def guess_under_a_divergence(proof: Content) -> str:
     """Equally likely values: randomised response of ε has the promised divergence at one order."""
     values = whole(proof["values"], 2)
     order, limit, eps, upper = (exact(proof[name]) for name in ("order", "divergence", "eps", "upper"))
@@ -1578,7 +1542,7 @@ def after_hiding(delta: Fraction, releases: int, inner: Ends) -> Ends:
     return min(ends), max(ends)
 
 
-def repeated_guess(proof: Content) -> str:
+def repeated_guess_between_two_values(proof: Content) -> str:
     """Two values, several releases (Kairouz, Oh and Viswanath, Thm 3.3)."""
     eps, delta, prior = level(proof), probability(proof["delta"]), prior_of(proof["prior"], 2)
     releases = whole(proof["releases"], 1, LARGEST_RELEASES)
@@ -1594,7 +1558,7 @@ def repeated_guess(proof: Content) -> str:
     return f"{about}, the best guess between two values, {prior[0]} the first, is {between(lower, upper)}"
 
 
-def guess_after_releases(proof: Content) -> str:
+def guess_after_several_releases(proof: Content) -> str:
     """Several releases, by what they are together."""
     eps, delta, claim = level(proof), probability(proof["delta"]), table(proof["total"])
     releases = whole(proof["releases"], 1, LARGEST_RELEASES)
@@ -1657,7 +1621,7 @@ def below(t: Fraction) -> Ends:
     return Fraction(1, 2) + least * sums[0], min(ONE, Fraction(1, 2) + most * sums[1])
 
 
-def guess_through_noise(proof: Content) -> str:
+def guess_through_gaussian_noise(proof: Content) -> str:
     """∫ φ(t)·Φ(t + μ/√2)^(v-1) dt by the trapezoidal rule (Trefethen and Weideman, Thm 5.1)."""
     values, terms = whole(proof["values"], 2, 10**6), whole(proof["terms"], 1, 4000)
     mu, step, strip = (exact(proof[name]) for name in ("mu", "step", "strip"))
@@ -1676,8 +1640,7 @@ def guess_through_noise(proof: Content) -> str:
     rest = 2 * density(terms * step)[1] / (terms * step)
     least, most = found.ends()[0] * step - error, found.ends()[1] * step + error + rest
     lower, upper = exact(proof["lower"]), exact(proof["upper"])
-    encloses = lower <= max(ZERO, least) and min(ONE, most) <= upper
-    require(encloses, "the stated ends do not enclose the guess")
+    require(lower <= max(ZERO, least) and min(ONE, most) <= upper, "the stated ends do not enclose the guess")
     about = f"the best guess among {values} equally likely answers, {float(mu):.9g} standard deviations apart"
     return f"{about}, through Gaussian noise is {between(lower, upper)}, and no better where some are nearer"
 
@@ -1732,6 +1695,13 @@ def ratio(value: Any) -> Fraction:
     return found
 
 
+def require_one_level(eps: Fraction | None, alpha: Fraction | None) -> None:
+    """eps ≥ 0, or alpha from 0 to 1."""
+    require((eps is None) != (alpha is None), "give exactly one of eps and alpha")
+    require(eps is None or eps >= 0, "eps must be ≥ 0")
+    require(alpha is None or 0 <= alpha <= 1, "alpha must be from 0 to 1")
+
+
 def about_one(prior: list[Fraction]) -> None:
     """A prior of doubles."""
     fits = all(0 <= p <= 1 for p in prior) and abs(total(prior) - 1) <= PRIOR_ERROR
@@ -1741,8 +1711,7 @@ def about_one(prior: list[Fraction]) -> None:
 def optimal_design(proof: Content) -> str:
     """A private mechanism, what it loses, and what no private one loses less than."""
     space, eps, alpha = Space.read(proof["space"]), maybe(proof.get("eps")), maybe(proof.get("alpha"))
-    require((eps is None) != (alpha is None), "a design has either eps or alpha")
-    require(eps is None or eps >= 0, "eps must be ≥ 0")
+    require_one_level(eps, alpha)
     known = {length: shrunk(length, eps, alpha) for length in set(space.lengths)}
     counts = counted_rows(proof["counts"], UNIT, space.size)
     m = len(counts[0])
@@ -1765,34 +1734,37 @@ def optimal_design(proof: Content) -> str:
 def shrunk(length: float, eps: Fraction | None, alpha: Fraction | None) -> Ends:
     """e^(-ε·length) rounded outwards to 2^-BITS, or alpha^length."""
     if eps is None:
-        return (power(ratio(alpha), length),) * 2
+        return (power(alpha or ZERO, length),) * 2
     low, high = exp_ends(-eps * Fraction(length))
     return dyadic(math.floor(low * 2**BITS), -BITS), dyadic(math.ceil(high * 2**BITS), -BITS)
 
 
-def end_of(space: Space, arc: int) -> Edge:
-    """Edge arc // 2, turned round where the arc is odd."""
-    a, b = space.edges[arc >> 1]
-    return (b, a) if arc & 1 else (a, b)
+def on_arcs(
+    space: Space, value: Any, read: Callable[[Any], int]
+) -> Iterator[tuple[int, int, float, Any, Any]]:
+    """[arc, output, y]: ends and length of edge arc // 2, turned round where the arc is odd; output and y."""
+    for arc, w, y in (items(entry, 3) for entry in items(value)):
+        e, turned = divmod(read(arc), 2)
+        require(e < len(space.edges), "a multiplier names no edge")
+        a, b = space.edges[e]
+        yield (b, a, space.lengths[e], w, y) if turned else (a, b, space.lengths[e], w, y)
 
 
-def _design_bound(
-    space: Space, known: dict[float, Ends], prior: Vector, loss: Matrix, proof: Content
-) -> Fraction:
+Known = dict[float, Ends]
+
+
+def _design_bound(space: Space, known: Known, prior: Vector, loss: Matrix, proof: Content) -> Fraction:
     """Σ_x min_w of the brackets, and the share of uniform parts by their prices.
 
     What multipliers change is counted in whole numbers of 2^-BITS, rounded so that brackets only fall.
     """
     changes = [[0] * len(loss) for _ in range(space.size)]
     below = {length: math.floor(q * 2**BITS) for length, (q, _) in known.items()}
-    for entry in items(proof["multipliers"]):
-        arc, w, value = items(entry, 3)
+    for left, right, length, w, value in on_arcs(space, proof["multipliers"], position):
         above, under = double(value).as_integer_ratio()
-        fits = above >= 0 and position(arc, 2 * len(space.edges)) >= 0 and position(w, len(loss)) >= 0
-        require(fits, "a multiplier is negative")
-        left, right = end_of(space, arc)
-        changes[left][w] += -(above << BITS) // under
-        changes[right][w] += above * below[space.lengths[arc >> 1]] // under
+        require(above >= 0, "a multiplier is negative")
+        changes[left][position(w, len(loss))] += -(above << BITS) // under
+        changes[right][w] += above * below[length] // under
     costs = columns_of(weighted(loss, prior))
     rows = zip(costs, changes, strict=True)
     least = [min(c + dyadic(d, -BITS) for c, d in zip(cost, change, strict=True)) for cost, change in rows]
@@ -1806,32 +1778,29 @@ def _design_bound(
     return bound if min(map(min, costs)) < 0 else max(ZERO, bound)
 
 
-def _uniform_part(
-    space: Space, known: dict[float, Ends], prior: Vector, loss: Matrix, part: Content
-) -> tuple[list[int], Fraction]:
+Part = tuple[list[int], Fraction]
+
+
+def _uniform_part(space: Space, known: Known, prior: Vector, loss: Matrix, part: Content) -> Part:
     """Σλ - max_w max(0, -φ_w), φ_w = Σp + (e^(ε·L) - 1)·Σ min(p, 0) over the groups."""
     points = [position(v, space.size) for v in items(part["points"])]
     group = [position(g) for g in items(part["group"], len(points))]
     price = doubles(part["price"], len(points))
     require(0 < len(points) == len(set(points)), "a uniform part is empty or names a point twice")
-    home = dict(zip(points, group, strict=True))
+    home, place = dict(zip(points, group, strict=True)), {v: k for k, v in enumerate(points)}
+    groups, lengths = set(group), set[float]()
     alike: list[Edge] = []
-    between: set[Edge] = set()
-    lengths: set[float] = set()
-    place = {v: k for k, v in enumerate(points)}
+    between_groups: set[Edge] = set()
     for (a, b), length in zip(space.edges, space.lengths, strict=True):
-        if a not in home and b not in home:
-            continue
-        require(a in home and b in home, "an edge leaves a uniform part")
-        if home[a] == home[b]:
+        require((a in home) == (b in home), "an edge leaves a uniform part")
+        if a in home and home[a] == home[b]:
             require(length == 0, "the points of a group are not at distance 0")
             alike.append((place[a], place[b]))
-        else:
-            between.add((min(home[a], home[b]), max(home[a], home[b])))
+        elif a in home:
+            between_groups.add((min(home[a], home[b]), max(home[a], home[b])))
             lengths.add(length)
-    groups = sorted(set(group))
     require(len(lengths) <= 1, "the points of a uniform part are not all equally far apart")
-    require(len(between) == math.comb(len(groups), 2), "an edge between two groups is missing")
+    require(len(between_groups) == math.comb(len(groups), 2), "an edge between two groups is missing")
     joined = Space(len(points), alike)
     require(joined.components == len(groups), "points of one group are not joined at distance 0")
     q, missing = known[lengths.pop()][0] if lengths else ONE, ZERO
@@ -1853,13 +1822,11 @@ def exact_optimal_design(proof: Content) -> str:
     bracket = columns_of(weighted(matrix(proof["loss"], m, space.size), prior))
     space.require_private(mechanism, lambda e: power(alpha, space.lengths[e]), "the mechanism")
     value = total(dot(costs, row) for costs, row in zip(bracket, mechanism, strict=True))
-    for entry in items(proof["multipliers"]):
-        arc, w, y = items(entry, 3)
-        arc, w, y = whole(arc, 0, 2 * len(space.edges) - 1), whole(w, 0, m - 1), exact(y)
+    for left, right, length, output, given in on_arcs(space, proof["multipliers"], whole):
+        w, y = whole(output, 0, m - 1), exact(given)
         require(y >= 0, "a multiplier is negative")
-        left, right = end_of(space, arc)
         bracket[left][w] -= y
-        bracket[right][w] += power(alpha, space.lengths[arc >> 1]) * y
+        bracket[right][w] += power(alpha, length) * y
     bound = total(map(min, bracket))
     require(value == bound, f"the mechanism loses {value} and the certificate proves {bound}")
     about = f"the mechanism on {space.size} inputs is private with e^-ε = {alpha} and loses exactly {value}"
@@ -1901,8 +1868,7 @@ def _mixed(weights: list[Fraction], gain: Matrix) -> list[Fraction]:
     share, slack = total(weights), Fraction(len(gain) + 4, UNIT)
     negative = any(value < 0 for row in gain for value in row)
     not_negative(weights, "a strategy")
-    fits = share <= 1 + slack and (not negative or share >= 1 - slack)
-    require(fits, "a strategy's weights must sum to 1")
+    require(share <= 1 + slack and (not negative or share >= 1 - slack), "a strategy's weights must sum to 1")
     divisor = share if negative else max(share, ONE)
     return [dot(weights, column) / divisor for column in columns_of(gain)]
 
@@ -1919,12 +1885,8 @@ def cut(rays: list[Ray], normal: Sequence[Fraction], name: int) -> list[Ray]:
 
     Two rays share a face of dimension 2 iff no third lies on all the half-spaces that both lie on.
     """
-    values = [sum((a * b for a, b in zip(normal, ray, strict=True) if a and b), ZERO) for ray, _ in rays]
-    kept = [
-        (ray, on | {name} if value == 0 else on)
-        for (ray, on), value in zip(rays, values, strict=True)
-        if value >= 0
-    ]
+    values = [dot(normal, ray) for ray, _ in rays]
+    kept = [(ray, on | {name} if v == 0 else on) for (ray, on), v in zip(rays, values, strict=True) if v >= 0]
     inside = [k for k, value in enumerate(values) if value > 0]
     outside = [k for k, value in enumerate(values) if value < 0]
     Work.spend(1 + len(inside) * len(outside) * len(rays) // 4)
@@ -1998,7 +1960,7 @@ class Setting:
         return all(dot(cost, ray) >= 0 for ray in self.extreme_columns())
 
 
-def universal(proof: Content) -> tuple[Setting, Fraction, str]:
+def universal_optimality(proof: Content) -> tuple[Setting, Fraction, str]:
     """Best up to a gap at every corner of the cells of priors, hence everywhere."""
     setting, gap = Setting(proof), exact(proof["gap"])
     n = setting.space.size
@@ -2036,8 +1998,7 @@ def _require_corners(setting: Setting, listed: set[tuple[Fraction, ...]]) -> Non
                 pieces.append(piece)
             require(len(pieces) <= LARGEST_CELLS, "there are too many cells of priors")
         cells, name = pieces, name + len(costs) ** 2
-        every = all(ray in listed for cell in cells for ray, _ in cell)
-        require(every, "a corner of a cell of priors is missing")
+        require(all(ray in listed for cell in cells for ray, _ in cell), "a corner of a cell is missing")
 
 
 def distances(space: Space) -> list[list[Fraction | None]]:
@@ -2059,7 +2020,7 @@ def is_kernel(setting: Setting) -> bool:
     return True
 
 
-def by_theorem(proof: Content) -> tuple[Setting, str]:
+def universal_optimality_by_theorem(proof: Content) -> tuple[Setting, str]:
     """A theorem says that the mechanism is best whatever the prior."""
     setting, theorem = Setting(proof), proof["theorem"]
     witness = [whole(v) for v in items(proof["witness"])]
@@ -2081,16 +2042,13 @@ def _trivial(setting: Setting, witness: list[int]) -> bool:
 
 def _crossing(setting: Setting, witness: list[int]) -> bool:
     """Of two listed actions the later is never worse again once it was better, along the path."""
-    space = setting.space
-    near = space.neighbours()
+    space, near = setting.space, setting.space.near
     path = space.is_forest and space.components == 1 and all(len(around) <= 2 for around in near)
     if not path or len(set(witness)) != len(witness) or any(w >= len(setting.loss) for w in witness):
         return False
-    order, before = [min(v for v in range(space.size) if len(near[v]) <= 1)], -1
+    order = [min(v for v in range(space.size) if len(near[v]) <= 1)]
     while len(order) < space.size:
-        following = [w for w, _ in near[order[-1]] if w != before]
-        before = order[-1]
-        order.append(following[0])
+        order += [w for w, _ in near[order[-1]] if w not in order[-2:]]
     rows = [[row[v] for v in order] for row in setting.loss]
     if not all(any(_never_worse(rows[v], row) for v in witness) for row in rows):
         return False
@@ -2135,7 +2093,7 @@ THEOREMS: dict[str, tuple[str, Callable[[Setting, list[int]], bool]]] = {
 }
 
 
-def universal_of_blocks(proof: Content) -> str:
+def universal_optimality_of_blocks(proof: Content) -> str:
     """Inputs of one block are not told apart, and the mechanism is best on one of each."""
     setting = Setting(proof)
     n = setting.space.size
@@ -2152,11 +2110,11 @@ def universal_of_blocks(proof: Content) -> str:
             require(even, "inputs of one block are at different distances from another")
     given = checked_format(proof["inner"])
     if given["kind"] == "universal optimality":
-        inner, gap, words = universal(given)
+        inner, gap, words = universal_optimality(given)
         require(gap == 0, "the proof about representatives leaves a gap, which blocks may enlarge")
     else:
         require(given["kind"] == "universal optimality by theorem", "the inner proof is of another kind")
-        inner, words = by_theorem(given)
+        inner, words = universal_optimality_by_theorem(given)
     heads = [block[0] for block in blocks]
     for name, theirs, own in (
         ("alpha", inner.alpha, setting.alpha),
@@ -2188,7 +2146,7 @@ def _merged(mechanism: Matrix) -> dict[tuple[Fraction, ...], Fraction]:
     return found
 
 
-def better(proof: Content) -> tuple[Setting, Fraction, str]:
+def better_for_a_prior(proof: Content) -> tuple[Setting, Fraction, str]:
     """A prior for which another private mechanism loses less."""
     setting, gap = Setting(proof), exact(proof["gap"])
     prior = prior_of(proof["prior"], setting.space.size)
@@ -2199,10 +2157,10 @@ def better(proof: Content) -> tuple[Setting, Fraction, str]:
     return setting, gap, f"{about} loses {other}, {gap} less than the given one"
 
 
-def largest_gap(proof: Content) -> str:
+def largest_gap_over_priors(proof: Content) -> str:
     """From both sides."""
-    setting, gap, words = better(table(proof["attained"]))
-    same, most, others = universal(table(proof["most"]))
+    setting, gap, words = better_for_a_prior(table(proof["attained"]))
+    same, most, others = universal_optimality(table(proof["most"]))
     require(setting.about == same.about, "the parts of the proof are about different mechanisms")
     require(gap == most, f"a gap of {gap} is attained, and one of {most} bounded")
     return f"{words}; and {others}"
@@ -2210,7 +2168,7 @@ def largest_gap(proof: Content) -> str:
 
 def least_regret(proof: Content) -> str:
     """The largest regret of a mechanism, and that none has less."""
-    setting, gap, words = universal(table(proof["most"]))
+    setting, gap, words = universal_optimality(table(proof["most"]))
     n = setting.space.size
     priors = [prior_of(prior, n, "a prior") for prior in items(proof["priors"])]
     weights = prior_of(proof["weights"], len(priors), "the weights of the priors")
@@ -2223,7 +2181,7 @@ def least_regret(proof: Content) -> str:
     bound = total(prices) - attained
     require(bound == gap, f"a regret of at least {bound} is proved, and one of at most {gap}")
     rest = (
-        f"every private mechanism loses at least {bound} more than the best for one of {len(priors)} priors"
+        f"for one of {len(priors)} priors every private mechanism loses at least {bound} more than the best"
     )
     return f"{words}; and {rest}"
 
@@ -2356,15 +2314,9 @@ def partitions(proof: Content) -> str:
 
 def block_sizes(proof: Content) -> str:
     """Sizes of blocks forbid that B coarsens A."""
-    sizes = []
-    for name in ("less_safe", "safer"):
-        pairs = couples(proof[name])
-        found = {whole(size, 1): whole(count, 1) for size, count in pairs}
-        require(bool(found) and len(found) == len(pairs), "there are no blocks, or a size is listed twice")
-        sizes.append(found)
-    a, b = sizes
-    held = [sum(size * count for size, count in found.items()) for found in sizes]
-    require(held[0] == held[1], "the blocks do not hold the same number of inputs")
+    a, b = (tallies(proof[name], 1) for name in ("less_safe", "safer"))
+    held = {sum(size * count for size, count in found.items()) for found in (a, b)}
+    require(len(held) == 1, "the blocks do not hold the same number of inputs")
     if sum(a.values()) < sum(b.values()):
         return "B has more outputs than A, so it is no coarsening of A"
     if max(a) > max(b):
@@ -2452,7 +2404,7 @@ def steepest(mechanism: Matrix, metric: list[list[Fraction | None]]) -> Slope | 
     return best
 
 
-def privacy_order_for_metric(proof: Content) -> str:
+def privacy_order_for_one_metric(proof: Content) -> str:
     """Whose smallest ε is smaller, under a metric."""
     a, b, rounding = compared(proof)
     rows = [items(row, len(a)) for row in items(proof["metric"], len(a))]
@@ -2470,7 +2422,7 @@ def privacy_order_for_metric(proof: Content) -> str:
 GEOMETRIC, RESPONSE, EXPONENTIAL = "truncated geometric", "randomised response", "exponential"
 
 
-def families(proof: Content) -> str:
+def refinement_of_families(proof: Content) -> str:
     """One inequality between two members of known families (Fernandes, Thms 4.16 and 4.21)."""
     first, second, n = proof["first"], proof["second"], whole(proof["size"], 2)
     a, b = exact(proof["first_parameter"]), exact(proof["second_parameter"])
@@ -2516,8 +2468,9 @@ def _refined(first: str, second: str, a: Fraction, b: Fraction, n: int) -> bool:
 def order_of_noise(proof: Content) -> str:
     """Noise of a smaller ε is noise of a larger one and more, and never the other way."""
     (one, first), (other, second) = levels = [noise_level(proof[name]) for name in ("first", "second")]
-    real = all(value > 0 and (what == "eps" or value < 1) for what, value in levels)
-    require(real, "this is no level of noise")
+    require(
+        all(value > 0 and not (what == "alpha" and value == 1) for what, value in levels), "this is no noise"
+    )
     holds, weight = flag(proof["holds"]), maybe(proof["weight"])
     require(holds is _at_least(levels), "the order of the two levels is the other way")
     ratios = holds and one == other == "alpha"
@@ -2533,8 +2486,7 @@ def noise_level(value: Any) -> tuple[str, Fraction]:
     require(len(data) == 1 and set(data) <= {"eps", "alpha"}, "a level is eps or alpha")
     [(what, text)] = data.items()
     found = exact(text)
-    fits = found >= 0 if what == "eps" else 0 < found <= 1
-    require(fits, "the level is eps ≥ 0, or alpha above 0 and at most 1")
+    require(found >= 0 if what == "eps" else 0 < found <= 1, "a level is eps ≥ 0, or alpha in (0, 1]")
     return what, found
 
 
@@ -2606,36 +2558,26 @@ def gaussian_noise(proof: Content) -> str:
     rho, variance = level(proof, "rho"), exact(proof["variance"])
     require(variance > 0, "the variance must be above 0")
     found = [([whole(c, 1) for c in items(steps)], exact(d)) for steps, d in couples(proof["moves"])]
-    real = bool(found) and all(steps and d > 0 for steps, d in found)
-    require(real, "a move has no length, or changes nothing")
+    require(bool(found) and all(steps and d > 0 for steps, d in found), "a move has no length, or no steps")
     require_tight([2 * variance * rho * d * d - sum(c * c for c in steps) for steps, d in found])
-    return (
-        f"for every move of one record the Gaussian noise keeps ρ = {shown(rho)} times its distance squared"
-    )
+    return f"for every move of one record Gaussian noise keeps ρ = {shown(rho)} times its distance squared"
 
 
-def noise_of_tables(proof: Content) -> str:
+def noise_of_several_tables(proof: Content) -> str:
     """Costs of two neighbours add up over independent tables, and none exceeds ε·distance."""
-    eps = exact(proof["eps"])
-    tables = [
-        (
-            level(part),
-            whole(part["width"], 1),
-            [whole(cell) for cell in items(part["cells"])],
-            [whole(steps, -(2**62), 2**62) for steps in items(part["amounts"])],
-        )
-        for part in map(table, items(proof["tables"]))
-    ]
-    size = len(tables[0][2]) if tables else 0
+    eps, tables = exact(proof["eps"]), []
+    for part in map(table, items(proof["tables"])):
+        cells = [whole(cell) for cell in items(part["cells"])]
+        amounts = [whole(steps, -(2**62), 2**62) for steps in items(part["amounts"], len(cells))]
+        tables.append((level(part), whole(part["width"], 1), cells, amounts))
+    sizes = {len(cells) for _, _, cells, _ in tables}
+    require(len(sizes) == 1, "the tables list different numbers of profiles")
+    size = sizes.pop()
     require(eps > 0 and 1 <= size <= 2000, "eps must be above 0, with 1 to 2000 profiles")
-    fits = all(len(cells) == len(amounts) == size for _, _, cells, amounts in tables)
-    require(fits, "the tables list different numbers of profiles")
     listed = None if proof["edges"] is None else [items(edge, 3) for edge in items(proof["edges"])]
-    near = [(whole(a), whole(b), exact(d)) for a, b, d in listed or ()]
-    exist = all(a < size and b < size and d > 0 for a, b, d in near)
-    require(exist, "two neighbours are no profiles, or at no distance")
-    first, second = (whole(end) for end in items(proof["pair"], 2))
-    require(max(first, second) < size, "the pair is no pair of profiles")
+    near = [(whole(a, 0, size - 1), whole(b, 0, size - 1), exact(d)) for a, b, d in listed or ()]
+    require(all(d > 0 for _, _, d in near), "two neighbours are at no distance")
+    first, second = (whole(end, 0, size - 1) for end in items(proof["pair"], 2))
 
     def cost(a: int, b: int) -> Fraction:
         found = ZERO
@@ -2736,14 +2678,14 @@ def joint_of(value: Any, columns: int) -> Matrix:
     return found
 
 
-def dalenius(proof: Content) -> str:
+def dalenius_witness(proof: Content) -> str:
     """A secret that is guessed better from B (Fernandes, eq. 5.3)."""
     a, b, _ = two_channels(proof, ZERO)
     joint = joint_of(proof["joint"], len(a))
-    before, after = column_maxima(product(joint, a)), column_maxima(product(joint, b))
+    before, after = (column_maxima(product(joint, found)) for found in (a, b))
     require(after > before, "the secret is not guessed better from B")
-    guesses = f"with probability {float(after):.6g} from B and {float(before):.6g} from A"
-    return f"a secret with {len(joint)} values is guessed {guesses}, so that A is not refined by B"
+    words = f"with probability {float(after):.6g} from B and {float(before):.6g} from A"
+    return f"a secret with {len(joint)} values is guessed {words}, so that A is not refined by B"
 
 
 def no_free_lunch(proof: Content) -> str:
@@ -2756,7 +2698,7 @@ def no_free_lunch(proof: Content) -> str:
     return f"this mechanism compromises by {float(compromise):.6g}, and none by less than {float(least):.6g}"
 
 
-def inference_counterexample(proof: Content) -> str:
+def inference_counter_example(proof: Content) -> str:
     """Two uses that are told apart (Fernandes, Thm 5.2)."""
     mechanism = channel(proof["channel"])
     i, j = (whole(v, 0, len(mechanism) - 1) for v in items(proof["pair"], 2))
@@ -2778,13 +2720,11 @@ class Neighbours:
         require(self.form in ("free", "uniform", "forest", "graph"), "the form is unknown")
         if self.form == "free":
             return
-        require((self.eps is None) != (self.alpha is None), "give exactly one of eps and alpha")
-        require(self.eps is None or self.eps >= 0, "eps must be ≥ 0")
+        require_one_level(self.eps, self.alpha)
         count = 1 if self.form == "uniform" else len(self.pairs)
         fits = len(self.lengths) == count and all(length >= 0 for length in self.lengths)
         require(fits, "every edge needs a length ≥ 0")
         if self.alpha is not None:
-            ratio(self.alpha)
             require(all(length.denominator == 1 for length in self.lengths), "lengths must be whole")
             bits = max(self.alpha.numerator.bit_length(), self.alpha.denominator.bit_length())
             require(all(length * bits <= 10**6 for length in self.lengths), "a power of alpha is too long")
@@ -2837,7 +2777,7 @@ class Neighbours:
         return costs_nothing_on_forest(self.tree, cost, lambda e: self.shrink(self.lengths[e])[0], rounded)
 
 
-def accuracy_counterexample(proof: Content) -> str:
+def accuracy_counter_example(proof: Content) -> str:
     """Another mechanism, as private, tells a use better (Fernandes, Thm 5.3)."""
     space = Neighbours(proof["space"])
     mechanism, other = channel(proof["channel"], space.size), channel(proof["other"], space.size)
@@ -2855,19 +2795,12 @@ def inference_frontier(proof: Content) -> str:
     """A private mechanism, and what none that gives away as little exceeds."""
     space = Neighbours(proof["space"])
     n = space.size
-    gain, prior, prices = (
-        matrix(proof["gain"], None, n),
-        prior_of(proof["prior"], n),
-        vector(proof["prices"], n),
-    )
+    gain, prior = matrix(proof["gain"], None, n), prior_of(proof["prior"], n)
     robust, tails = flag(proof["robust"]), probability(proof["tails"])
     joints = [joint_of(value, n) for value in items(proof["joints"])]
     require(bool(joints), "there must be a secret")
-    wants, limits, given = (
-        items(proof["wants"], len(joints)),
-        vector(proof["limits"], len(joints)),
-        vector(proof["given"], len(joints)),
-    )
+    wants = items(proof["wants"], len(joints))
+    limits, given = (vector(proof[name], len(joints)) for name in ("limits", "given"))
     leaks = []
     for joint, want in zip(joints, wants, strict=True):
         sums = [total(column) for column in columns_of(joint)]
@@ -2881,6 +2814,7 @@ def inference_frontier(proof: Content) -> str:
     lower, upper = exact(proof["lower"]), exact(proof["upper"])
     reached = total(dot(row, column) for row, column in zip(worth, columns_of(mechanism), strict=True))
     require(lower <= reached, "the mechanism is worth less than is claimed")
+    prices = vector(proof["prices"], n)
     rest, bound = difference(worth, [prices] * len(worth)), total(prices) + tails
     for leak, away, limit, value in zip(
         leaks, given, limits, items(proof["weights"], len(joints)), strict=True
@@ -2897,9 +2831,7 @@ def inference_frontier(proof: Content) -> str:
     within = all(away <= limit for away, limit in zip(given, limits, strict=True))
     require(not within or lower <= upper, "the lower bound exceeds the upper bound")
     most, here = (", ".join(map(shown, values)) for values in (limits, given))
-    best = (
-        f"no allowed mechanism on {n} inputs that gives away at most {most} is worth more than {shown(upper)}"
-    )
+    best = f"no mechanism on {n} inputs that gives away at most {most} is worth more than {shown(upper)}"
     return f"{best}; the one here gives away at most {here} and is worth at least {shown(lower, False)}"
 
 
@@ -2938,11 +2870,8 @@ def transport(proof: Content) -> str:
     """A plan from above, potentials from below."""
     p = prior_of(proof["p"], None, "p")
     n = len(p)
-    q, f, distances = (
-        prior_of(proof["q"], n, "q"),
-        vector(proof["potentials"], n),
-        matrix(proof["distances"], n, n),
-    )
+    q, f = prior_of(proof["q"], n, "q"), vector(proof["potentials"], n)
+    distances = matrix(proof["distances"], n, n)
     for i, row in enumerate(distances):
         require(row[i] == 0, "a distance from a point to itself is not 0")
         for j in range(i):
@@ -3031,18 +2960,11 @@ def documents(proof: Content) -> str:
     eps, releases = level(proof), whole(proof["releases"], 1)
     drawn = None if proof["drawn"] is None else whole(proof["drawn"], 1)
     vectors = [vector(row) for row in items(proof["vectors"])]
-    bags = []
-    for given in items(proof["bags"]):
-        pairs = couples(given)
-        bag = {whole(word): whole(times, 1) for word, times in pairs}
-        require(bool(bag) and len(bag) == len(pairs), "a document has no words, or a word twice")
-        bags.append(bag)
+    bags = [tallies(bag) for bag in items(proof["bags"])]
     plans = items(proof["plans"], math.comb(len(bags), 2))
     require(len(bags) > 1, "there must be two documents or more")
-    costs = [
-        _cost(items(plan), bags[i], bags[j], vectors, drawn)
-        for plan, (i, j) in zip(plans, itertools.combinations(range(len(bags)), 2), strict=True)
-    ]
+    pairs = zip(plans, itertools.combinations(bags, 2), strict=True)
+    costs = [_cost(items(plan), *pair, vectors, drawn) for plan, pair in pairs]
     nats, guess = exact(proof["nats"]), exact(proof["guess"])
     require(releases * eps * max(costs) <= nats, "the ways are longer than the nats that are stated")
     require(1 / (1 + (len(bags) - 1) * exp_low(-nats)) <= guess, "so many nats do not prove the guess")
@@ -3072,57 +2994,22 @@ def _cost(plan: list[Any], first: Bag, second: Bag, vectors: Matrix, drawn: Size
 
 
 # ── All kinds, and what they cost ───────────────────────────────────────────────────────────────────────────
-KINDS: dict[str, Callable[[Content], str]] = {
-    "Dalenius witness": dalenius,
-    "Gaussian noise": gaussian_noise,
-    "accuracy counter-example": accuracy_counterexample,
-    "additive capacity": additive_capacity,
-    "approximate worst guess": approximate_worst_guess,
-    "better for a prior": lambda proof: better(proof)[2],
-    "block sizes": block_sizes,
-    "class of adversaries": class_of_adversaries,
-    "codes": codes,
-    "deficiency": deficiency,
-    "documents": documents,
-    "exact optimal design": exact_optimal_design,
-    "guess after several releases": guess_after_releases,
-    "guess through Gaussian noise": guess_through_noise,
-    "guess under a claim": guess_under_claim,
-    "guess under a divergence": guess_under_divergence,
-    "inference counter-example": inference_counterexample,
-    "inference frontier": inference_frontier,
-    "largest gap over priors": largest_gap,
-    "leakage design": leakage_design,
-    "leak in runs": leak_in_runs,
-    "least regret": least_regret,
-    "likelihood": likelihood,
-    "max refinement": max_refinement,
-    "no free lunch": no_free_lunch,
-    "noise": noise,
-    "noise of several tables": noise_of_tables,
-    "objecting adversary": objecting_adversary,
-    "optimal design": optimal_design,
-    "order of noise": order_of_noise,
-    "partitions": partitions,
-    "privacy order": privacy_order,
-    "privacy order for one metric": privacy_order_for_metric,
-    "privacy order holds": privacy_order_holds,
-    "refinement": refinement,
-    "refinement of families": families,
-    "released mechanism": released_mechanism,
-    "repeated guess between two values": repeated_guess,
-    "staircase noise": staircase_noise,
-    "transport": transport,
-    "universal optimality": lambda proof: universal(proof)[2],
-    "universal optimality by theorem": lambda proof: by_theorem(proof)[1],
-    "universal optimality of blocks": universal_of_blocks,
-    "worst leakage": worst_leakage,
-    "worst leakage in closed form": worst_in_closed_form,
-    "worst leakage of a map": worst_of_map,
-    "worst leakage of a product": worst_of_product,
-    "worst leakage, one way": worst_one_way,
-    "worst of groups": worst_of_groups,
-}
+# A kind is checked by the function of its name, which returns what is proved, alone or last.
+NAMES = (
+    "Dalenius witness; Gaussian noise; accuracy counter-example; additive capacity; "
+    "approximate worst guess; better for a prior; block sizes; class of adversaries; codes; "
+    "deficiency; documents; exact optimal design; guess after several releases; "
+    "guess through Gaussian noise; guess under a claim; guess under a divergence; "
+    "inference counter-example; inference frontier; largest gap over priors; leakage design; "
+    "leak in runs; least regret; likelihood; max refinement; no free lunch; noise; "
+    "noise of several tables; objecting adversary; optimal design; order of noise; partitions; "
+    "privacy order; privacy order for one metric; privacy order holds; refinement; "
+    "refinement of families; released mechanism; repeated guess between two values; staircase noise; "
+    "transport; universal optimality; universal optimality by theorem; universal optimality of blocks; "
+    "worst leakage; worst leakage in closed form; worst leakage of a map; "
+    "worst leakage of a product; worst leakage, one way; worst of groups"
+)
+KINDS = {name: globals()[re.sub("[^a-z]+", "_", name.lower())] for name in NAMES.split("; ")}
 
 
 # Kinds that may have names of points, on which no claim rests.
@@ -3148,9 +3035,7 @@ def expected_seconds(proof: Content) -> float:
     """About what the check costs: reading every number, products of tables, and distances of all pairs."""
     count, longest = numbers_in(proof)
     # Multipliers are read once; products are of tables.
-    rows = [
-        value for key, value in proof.items() if isinstance(value, list) and value and key != "multipliers"
-    ]
+    rows = [v for key, v in proof.items() if v and isinstance(v, list) and key != "multipliers"]
     largest = max((len(row) * long(row[0]) for row in rows), default=0)
     steps = 4.0 * count + 2.0 * largest * max((long(row[0]) for row in rows), default=0)
     space = proof.get("space")
@@ -3189,7 +3074,8 @@ def check(content: Any) -> tuple[bool, str]:
     try:
         if proof["kind"] in LABELLED:
             items(proof.get("labels", []))
-        return True, KINDS[proof["kind"]](proof)
+        proved = KINDS[proof["kind"]](proof)
+        return True, proved if isinstance(proved, str) else proved[-1]
     except Refused as problem:
         return False, str(problem)
     except KeyError as problem:
@@ -3205,14 +3091,14 @@ def read(path: str) -> Any:
     try:
         with open(path, "rb") as stream:
             content = stream.read(LARGEST_FILE + 1)
+        text = content.decode("utf-8")
     except OSError as problem:
         raise NoProof(f"it cannot be read ({problem.strerror})") from None
-    if len(content) > LARGEST_FILE:
-        raise NoProof(f"it is larger than {LARGEST_FILE:,} bytes")
-    try:
-        return parse(content.decode("utf-8"))
     except UnicodeDecodeError:
         raise NoProof("it is not UTF-8") from None
+    if len(content) > LARGEST_FILE:
+        no_proof(f"it is larger than {LARGEST_FILE:,} bytes")
+    return parse(text)
 
 
 def judged(path: str, seconds: float, quiet: bool) -> tuple[int, str, float, Content]:

@@ -20,6 +20,7 @@ from ._geometry import private_posteriors as private_posteriors
 from ._intervals import laplace_density as laplace_density
 from ._intervals import laplace_posteriors as laplace_posteriors
 from ._intervals import laplace_price as laplace_price
+from ._maps import noise_beside as noise_beside
 from ._maps import place_densities as place_densities
 from ._noise import belief_shift as belief_shift
 from ._noise import guess_curve as guess_curve

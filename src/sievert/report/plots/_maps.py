@@ -10,8 +10,10 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from sievert.arrays import FloatArray
+from sievert.channels import Channel
 from sievert.errors import DataError
-from sievert.numerics import instance
+from sievert.mechanisms import noise_on_map
+from sievert.numerics import instance, read_eps
 from sievert.report.plots._style import LARGEST_HEATMAP, SHARE, laid_out, numbers
 from sievert.spaces import Region
 
@@ -82,6 +84,55 @@ def place_densities(region: Region, densities: Mapping[str, Any]) -> go.Figure:
     figure.update_xaxes(title="metres east", nticks=6, constrain="domain")
     figure.update_layout(margin={"t": 30})
     return figure
+
+
+def noise_beside(region: Region, mechanism: Channel, eps: float, belief: Any) -> go.Figure:
+    """Where people are, and where the likeliest place is released: planar geometric noise and a mechanism.
+
+    Parameters
+    ----------
+    region : the policy's region
+    mechanism : a channel on its cells
+    eps : of the planar noise, in nats for each metre
+    belief : a number for every cell, row by row: how likely it is
+
+    Returns
+    -------
+    plotly.graph_objects.Figure
+
+    Notes
+    -----
+    Cost: O(cells).
+
+    Examples
+    --------
+    >>> import sievert as sv
+    >>> from sievert.spaces import Region
+    >>> region = Region(48.80, 2.25, 48.82, 2.28, 500)
+    >>> best = sv.optimal_mechanism(region.metric(), 0.002, gap=0.05)
+    >>> figure = sv.plots.noise_beside(region, best.mechanism, 0.002, [1] * len(region))
+    >>> [note.text for note in figure.layout.annotations]
+    ['people', 'planar geometric', 'the best mechanism']
+    """
+    instance("region", region, Region, "the region of a policy", DataError)
+    instance("mechanism", mechanism, Channel, "a channel on the cells of the region", DataError)
+    shares = _shares(region, "belief", belief)
+    if sorted(map(str, mechanism.inputs)) != sorted(map(str, region.labels)):
+        raise DataError(
+            f"mechanism has {len(mechanism.inputs)} inputs, and the region {len(region)} cells; give a "
+            "channel on the cells of the region"
+        )
+    likeliest = list(region.labels)[int(shares.argmax())]
+    noise = noise_on_map(region, read_eps(eps))
+    released = dict(zip(mechanism.outputs, mechanism.row(likeliest), strict=True))
+    return place_densities(
+        region,
+        {
+            "people": shares,
+            "planar geometric": np.exp(noise.log_law(likeliest)),
+            "the best mechanism": [released.get(cell, 0.0) for cell in region.labels],
+        },
+    )
 
 
 def _shares(region: Region, name: object, given: Any) -> FloatArray:

@@ -1,0 +1,492 @@
+"""How each database is asked: its connection, one state of the table for a whole run, and its own functions.
+
+Ibis writes the questions (`_warehouse`) in the language of every database. What it does not say the same
+everywhere is here, one class a database: texts compared byte by byte whatever the collation, a keyed hash,
+a few codes sent along with a question, and what holds the table still while it is read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import tempfile
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any, ClassVar
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from sievert.errors import FileError, OutputError
+from sievert.numerics import brief, did_you_mean
+from sievert.tables._reading import existing
+
+__all__ = ["CODES", "Database", "DuckDb", "ParquetOrCsv", "database_for", "database_of", "ibis_or_refuse"]
+
+# The name under which codes of cells go along with a question, and that of data given in Python.
+CODES, GIVEN = "sievert_codes", "sievert_rows"
+BLOCK = 64  # bytes of SHA-256's block, to which HMAC pads its key (RFC 2104)
+
+
+def ibis_or_refuse(what: str, extra: str = "sql") -> Any:
+    """Ibis, or which extra brings it."""
+    try:
+        import ibis
+    except ImportError:
+        raise FileError(f"{what}: needs Ibis; install sievert[{extra}]") from None
+    return ibis
+
+
+@cache
+def function(name: str, takes: tuple[str, ...], gives: str) -> Callable[..., Any]:
+    """A function that the database has of its own."""
+    import ibis
+
+    made: dict[int, Any] = {1: lambda a: None, 2: lambda a, b: None}
+    builtin: Callable[..., Any] = ibis.udf.scalar.builtin(
+        made[len(takes)], name=name, signature=(takes, gives)
+    )
+    return builtin
+
+
+class Database:
+    """A database that Ibis knows; subclasses say what it does not."""
+
+    # Ibis's name of it, the schemes of its URLs, and the extra that brings its driver.
+    backend: ClassVar[str] = ""
+    schemes: ClassVar[tuple[str, ...]] = ()
+    extra: ClassVar[str] = "sql"
+    # Whether all questions see one state of the table; else everything is counted twice and must agree.
+    one_state: ClassVar[bool] = False
+    known: ClassVar[list[type[Database]]] = []
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if cls.backend:
+            Database.known.append(cls)
+
+    def __init__(self, connection: Any) -> None:
+        self.connection = connection
+
+    @classmethod
+    def open(cls, url: str, folder: Path) -> Database:
+        """Connect, for a file that lies in this folder."""
+        ibis = ibis_or_refuse(url)
+        return cls(ibis.connect(url))
+
+    def table(self, name: str) -> Any:
+        """A table by its name, with schema and catalogue before it where it has them."""
+        *where, own = name.split(".")
+        try:
+            return self._table(own, where)
+        except Exception as problem:
+            known: list[str] = []
+            with suppress(Exception):
+                known = self.names(where)
+            raise FileError(
+                f"data.table: {brief(name)} cannot be read ({first_line(problem)}){did_you_mean(own, known)}"
+            ) from None
+
+    def names(self, where: Sequence[str]) -> list[str]:
+        """The tables of a schema."""
+        return list(self.connection.list_tables(database=tuple(where) or None))
+
+    def _table(self, name: str, where: Sequence[str]) -> Any:
+        return self.connection.table(name, database=tuple(where) or None)
+
+    def view(self, sql: str) -> Any:
+        """What a SELECT gives."""
+        try:
+            return self.connection.sql(sql, schema=self.types_of(sql))
+        except Exception as problem:
+            raise FileError(f"data.sql: cannot be read ({first_line(problem)})") from None
+
+    def types_of(self, sql: str) -> dict[str, Any] | None:
+        """The columns of a SELECT and their types, where Ibis cannot ask for them itself."""
+        return None
+
+    def ask(self, question: Any, codes: Sequence[tuple[Any, ...]] = ()) -> list[tuple[Any, ...]]:
+        """The rows of an answer; `codes` are the rows of the table that the question calls CODES."""
+        if codes:
+            raise FileError(
+                f'release.too_many: "sample" is not written for {self.connection.name}; it is for DuckDB, '
+                "Postgres, Spark and files"
+            )
+        found = self.connection.to_pyarrow(question)
+        return list(zip(*(column.to_pylist() for column in found.columns), strict=True))
+
+    def sql(self, question: Any, codes: Sequence[tuple[Any, ...]] = ()) -> str:
+        """A question in the language of the database."""
+        text = str(self.connection.compile(question))
+        if not codes:
+            return text
+        names = [f"k{place}" for place in range(len(codes[0]) - 1)] + ["code"]
+        given = self.listed(names, list(zip(*codes, strict=True)))
+        first = f"WITH {CODES} AS ({given})"
+        return f"{first}, {text[len('WITH ') :]}" if text.startswith("WITH ") else f"{first} {text}"
+
+    def listed(self, names: Sequence[str], columns: Sequence[Sequence[Any]]) -> str:
+        """A SELECT of given texts and, in the last column, whole numbers."""
+        raise NotImplementedError
+
+    def bytewise(self, text: Any) -> Any:
+        """A text that equals another only where their bytes do, whatever the collation of its column."""
+        return text
+
+    def stripped(self, text: Any, blanks: str) -> Any:
+        """A text without the blanks around it."""
+        return text.strip()
+
+    def keyed(self, key: bytes, text: Any) -> Any:
+        """HMAC-SHA256 of a text, in a form whose order is that of its bytes."""
+        raise NotImplementedError
+
+    def still(self) -> None:
+        """Refuse a table that has changed since it was opened, where that can be told."""
+
+    def close(self) -> None:
+        """Let the connection go."""
+        with suppress(Exception):
+            self.connection.disconnect()
+
+
+def padded(key: bytes) -> tuple[str, str]:
+    """The inner and the outer key of HMAC, in hexadecimal digits."""
+    if len(key) > BLOCK:
+        key = hashlib.sha256(key).digest()
+    block = key.ljust(BLOCK, b"\0")
+    inner, outer = (bytes(byte ^ mask for byte in block).hex() for mask in (0x36, 0x5C))
+    return inner, outer
+
+
+def first_line(problem: BaseException) -> str:
+    """What a driver says, without its candidates and positions."""
+    lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
+    return lines[0].rstrip(".;") if lines else type(problem).__name__
+
+
+def quoted(text: str) -> str:
+    """A text as standard SQL writes it."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+class DuckDb(Database):
+    """A DuckDB file, opened for reading."""
+
+    backend = "duckdb"
+    schemes = ("duckdb",)
+
+    @classmethod
+    def open(cls, url: str, folder: Path) -> Database:
+        ibis = ibis_or_refuse(url)
+        path = existing(folder / url.removeprefix("duckdb://"))
+        try:
+            # What the file's sql may not do: open other files, or the network.
+            connection = ibis.duckdb.connect(str(path), read_only=True, enable_external_access=False)
+            connection.raw_sql("BEGIN TRANSACTION")
+        except Exception as problem:
+            raise OutputError(f"{path}: DuckDB cannot open it ({first_line(problem)})") from None
+        return OpenDuckDb(connection)
+
+    def _table(self, name: str, where: Sequence[str]) -> Any:
+        import ibis
+
+        named = ".".join('"' + part.replace('"', '""') + '"' for part in (*where, name))
+        catalogue, schema = ([None, None, *where])[-2:]
+        types = self.types_of(f"SELECT * FROM {named}")
+        return ibis.table(types, name=name, catalog=catalogue, database=schema)
+
+    def names(self, where: Sequence[str]) -> list[str]:
+        found = self.connection.con.execute("SELECT table_name FROM information_schema.tables").fetchall()
+        return [name for (name,) in found]
+
+    def types_of(self, sql: str) -> dict[str, Any] | None:
+        return self._types(self.connection.con.sql(f"SELECT * FROM ({sql}) AS described LIMIT 0"))
+
+    def _types(self, relation: Any) -> dict[str, Any]:
+        types = self.connection.compiler.type_mapper
+        kinds = zip(relation.columns, relation.types, strict=True)
+        return {name: types.from_string(str(kind)) for name, kind in kinds}
+
+    def ask(self, question: Any, codes: Sequence[tuple[Any, ...]] = ()) -> list[tuple[Any, ...]]:
+        found: list[tuple[Any, ...]] = self.connection.con.execute(self.sql(question, codes)).fetchall()
+        return found
+
+    def listed(self, names: Sequence[str], columns: Sequence[Sequence[Any]]) -> str:
+        parts = [
+            "unnest([" + ", ".join(quoted(x) if isinstance(x, str) else str(x) for x in column) + "])"
+            for column in columns
+        ]
+        return "SELECT " + ", ".join(f"{part} AS {name}" for part, name in zip(parts, names, strict=True))
+
+    def bytewise(self, text: Any) -> Any:
+        return function("decode", ("binary",), "string")(function("encode", ("string",), "binary")(text))
+
+    def stripped(self, text: Any, blanks: str) -> Any:
+        return function("trim", ("string",) * 2, "string")(text, blanks)
+
+    def keyed(self, key: bytes, text: Any) -> Any:
+        unhex, sha = function("unhex", ("string",), "binary"), function("sha256", ("binary",), "string")
+        joined, encoded = (
+            function("concat", ("binary",) * 2, "binary"),
+            function("encode", ("string",), "binary"),
+        )
+        inner, outer = padded(key)
+        return sha(joined(unhex(outer), unhex(sha(joined(unhex(inner), encoded(text))))))
+
+
+class OpenDuckDb(DuckDb):
+    """A DuckDB file in one transaction of ours."""
+
+    backend = ""
+    one_state = True
+
+
+class GivenToDuckDb(DuckDb):
+    """A frame or a relation of DuckDB given in Python; a relation is asked where it lives."""
+
+    backend = ""
+
+    def __init__(self, data: Any) -> None:
+        ibis = ibis_or_refuse("data")
+        super().__init__(ibis.duckdb.connect())
+        self.relation = data if hasattr(data, "query") and hasattr(data, "aggregate") else None
+        if self.relation is None:
+            self.connection.con.register(GIVEN, data)
+            self.relation = self.connection.con.table(GIVEN)
+
+    def given(self) -> Any:
+        """The table, as questions name it."""
+        import ibis
+
+        return ibis.table(self._types(self.relation), name=GIVEN)
+
+    def ask(self, question: Any, codes: Sequence[tuple[Any, ...]] = ()) -> list[tuple[Any, ...]]:
+        relation: Any = self.relation
+        found: list[tuple[Any, ...]] = relation.query(GIVEN, self.sql(question, codes)).fetchall()
+        return found
+
+
+class ParquetOrCsv(DuckDb):
+    """Files of one kind, as one table of the embedded DuckDB; they are held still by what their names say."""
+
+    backend = ""
+    one_state = True
+
+    def __init__(self, files: Sequence[Path]) -> None:
+        ibis = ibis_or_refuse(str(files[0]))
+        self._files = list(files)
+        # What does not fit into memory is spilled, and it is private.
+        self._spill = tempfile.TemporaryDirectory(prefix="sievert-")
+        super().__init__(ibis.duckdb.connect(temp_directory=self._spill.name, preserve_insertion_order=False))
+        self._state = self._marks()
+
+    def _marks(self) -> list[tuple[int, int, int]]:
+        try:
+            found = [path.stat() for path in self._files]
+        except OSError as problem:
+            raise OutputError(f"{problem.filename}: is gone while it was read") from None
+        return [(mark.st_ino, mark.st_size, mark.st_mtime_ns) for mark in found]
+
+    def parquet(self) -> Any:
+        """The files as one table, columns matched by name."""
+        return self._named("read_parquet", "union_by_name = true")
+
+    def csv(self, header: Sequence[str], delimiter: str) -> Any:
+        """The files as one table of texts, read strictly; all have this header."""
+        columns = ", ".join(f"{quoted(name)}: 'VARCHAR'" for name in header)
+        return self._named(
+            "read_csv",
+            f"columns = {{{columns}}}, auto_detect = false, header = true, delim = {quoted(delimiter)}, "
+            "quote = '\"', escape = '\"', strict_mode = true",
+        )
+
+    def _named(self, reader: str, told: str) -> Any:
+        files = ", ".join(quoted(str(path)) for path in self._files)
+        sql = f"CREATE TEMPORARY VIEW {GIVEN} AS SELECT * FROM {reader}([{files}], {told})"
+        try:
+            self.connection.con.execute(sql)
+            return self._table(GIVEN, ())
+        except Exception as problem:
+            raise FileError(f"{self._files[0].parent}: cannot be read ({first_line(problem)})") from None
+
+    def bytewise(self, text: Any) -> Any:
+        return text  # no column of a file has a collation
+
+    def still(self) -> None:
+        if self._marks() != self._state:
+            raise OutputError("the files changed while they were read")
+
+    def close(self) -> None:
+        super().close()
+        self._spill.cleanup()
+
+
+class Postgres(Database):
+    """Postgres, in one transaction that sees one state and cannot write."""
+
+    backend = "postgres"
+    schemes = ("postgres", "postgresql")
+    extra = "postgres"
+    # What a URL may say beside user, host, port, database and schema; none of it is secret.
+    PARAMETERS: ClassVar = ("host", "port", "user", "sslmode", "sslrootcert", "service", "connect_timeout")
+
+    @classmethod
+    def open(cls, url: str, folder: Path) -> Database:
+        ibis = ibis_or_refuse(url, cls.extra)
+        told = cls._told(url)
+        try:
+            connection = ibis.postgres.connect(**told)
+        except ImportError:
+            raise FileError(f"{url}: needs the driver psycopg; install sievert[{cls.extra}]") from None
+        except Exception as problem:
+            raise OutputError(f"{url}: Postgres does not answer ({first_line(problem)})") from None
+        for line in ("SET datestyle = 'ISO'", "SET extra_float_digits = 1"):
+            connection.raw_sql(line).close()
+        connection.raw_sql("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").close()
+        return OpenPostgres(connection)
+
+    @classmethod
+    def _told(cls, url: str) -> dict[str, Any]:
+        """What the URL says, and for host and port, which Ibis fills in itself, the environment."""
+        parts = urlsplit(url)
+        given = dict(parse_qsl(parts.query))
+        for name in given:
+            if name not in cls.PARAMETERS:
+                raise FileError(
+                    f"data.source: {brief(name)} is not understood after the question mark; it may be "
+                    f"{', '.join(cls.PARAMETERS)}{did_you_mean(name, cls.PARAMETERS)}"
+                )
+        database, *schema = unquote(parts.path).strip("/").split("/", 1)
+        told = {
+            "host": os.environ.get("PGHOST"),
+            "port": os.environ.get("PGPORT", "5432"),
+            "user": parts.username,
+            "database": database or os.environ.get("PGDATABASE"),
+            "schema": schema[0] if schema else None,
+            **given,
+            **({"host": parts.hostname} if parts.hostname else {}),
+            **({"port": parts.port} if parts.port else {}),
+        }
+        told["port"] = int(told["port"] or 5432)
+        return {name: value for name, value in told.items() if value is not None}
+
+    def types_of(self, sql: str) -> dict[str, Any] | None:
+        # Ibis would make a view to learn the types, which a transaction that only reads does not.
+        with self.connection.con.cursor() as cursor:
+            described = cursor.execute(f"SELECT * FROM ({sql}) AS described LIMIT 0").description
+        types = self.connection.compiler.type_mapper
+        return {column.name: types.from_string(column.type_display) for column in described}
+
+    def ask(self, question: Any, codes: Sequence[tuple[Any, ...]] = ()) -> list[tuple[Any, ...]]:
+        with self.connection.con.cursor() as cursor:
+            found: list[tuple[Any, ...]] = cursor.execute(self.sql(question, codes)).fetchall()
+        return found
+
+    def listed(self, names: Sequence[str], columns: Sequence[Sequence[Any]]) -> str:
+        parts = [
+            "ARRAY[" + ", ".join(quoted(x) if isinstance(x, str) else str(x) for x in column) + "]"
+            for column in columns
+        ]
+        return f"SELECT * FROM unnest({', '.join(parts)}) AS given({', '.join(names)})"
+
+    def bytewise(self, text: Any) -> Any:
+        # Out of its bytes a text has the collation of the database, which tells every two texts apart.
+        there = function("convert_to", ("string", "string"), "binary")
+        return function("convert_from", ("binary", "string"), "string")(there(text, "UTF8"), "UTF8")
+
+    def stripped(self, text: Any, blanks: str) -> Any:
+        return function("btrim", ("string",) * 2, "string")(text, blanks)
+
+    def keyed(self, key: bytes, text: Any) -> Any:
+        decode, sha = function("decode", ("string",) * 2, "binary"), function("sha256", ("binary",), "binary")
+        joined = function("byteacat", ("binary",) * 2, "binary")
+        encoded = function("convert_to", ("string",) * 2, "binary")(text, "UTF8")
+        inner, outer = (decode(pad, "hex") for pad in padded(key))
+        return sha(joined(outer, sha(joined(inner, encoded))))
+
+
+class OpenPostgres(Postgres):
+    """Postgres in a transaction of ours."""
+
+    backend = ""
+    one_state = True
+
+
+class Spark(Database):
+    """Spark, whose tables have no transaction: everything is counted twice and must agree."""
+
+    backend = "pyspark"
+    schemes = ("spark", "pyspark")
+    extra = "spark"
+
+    def __init__(self, connection: Any, ours: bool = False) -> None:
+        super().__init__(connection)
+        self._ours = ours
+        # Moments are written in the time zone of the session.
+        self._session = connection._session
+        self._session.conf.set("spark.sql.session.timeZone", "UTC")
+
+    @classmethod
+    def open(cls, url: str, folder: Path) -> Database:
+        ibis = ibis_or_refuse(url, cls.extra)
+        try:
+            from pyspark.sql import SparkSession
+        except ImportError:
+            raise FileError(f"{url}: needs pyspark; install sievert[{cls.extra}]") from None
+        place = url.split("://", 1)[1]
+        master = place if place.startswith("local") else f"spark://{place}"
+        # Spark would log the stack of every refusal; its first line goes into our message.
+        logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+        try:
+            running = SparkSession.getActiveSession()
+            if running is not None:
+                return cls(ibis.pyspark.connect(running))
+            builder = SparkSession.builder.appName("sievert").config("spark.ui.enabled", "false")
+            builder = builder.config("spark.ui.showConsoleProgress", "false")
+            return cls(ibis.pyspark.connect(builder.master(master).getOrCreate()), ours=True)
+        except Exception as problem:
+            raise OutputError(
+                f"{url}: Spark does not answer ({first_line(problem)}); it needs a Java runtime"
+            ) from None
+
+    def ask(self, question: Any, codes: Sequence[tuple[Any, ...]] = ()) -> list[tuple[Any, ...]]:
+        session = self._session
+        if codes:
+            names = [f"k{place} string" for place in range(len(codes[0]) - 1)] + ["code long"]
+            session.createDataFrame(list(codes), ", ".join(names)).createOrReplaceTempView(CODES)
+        try:
+            return [tuple(row) for row in session.sql(self.sql(question)).collect()]
+        finally:
+            if codes:
+                session.catalog.dropTempView(CODES)
+
+    def close(self) -> None:
+        if self._ours:
+            super().close()
+
+    def bytewise(self, text: Any) -> Any:
+        there = function("encode", ("string",) * 2, "binary")
+        return function("decode", ("binary", "string"), "string")(there(text, "UTF-8"), "UTF-8")
+
+    def stripped(self, text: Any, blanks: str) -> Any:
+        return function("btrim", ("string",) * 2, "string")(text, blanks)
+
+    def keyed(self, key: bytes, text: Any) -> Any:
+        unhex, sha = function("unhex", ("string",), "binary"), function("sha2", ("binary", "int32"), "string")
+        joined = function("concat", ("binary",) * 2, "binary")
+        encoded = function("encode", ("string",) * 2, "binary")(text, "UTF-8")
+        inner, outer = (unhex(pad) for pad in padded(key))
+        return sha(joined(outer, unhex(sha(joined(inner, encoded), 256))), 256)
+
+
+def database_for(scheme: str) -> type[Database]:
+    """Who opens a URL of this scheme."""
+    return next((found for found in Database.known if scheme in found.schemes), Database)
+
+
+def database_of(backend: Any) -> Database:
+    """How a connection of Ibis's that somebody else made is asked."""
+    own = next((found for found in Database.known if found.backend == backend.name), Database)
+    return own(backend)

@@ -1,0 +1,506 @@
+"""Tables that stay where they are: counted by DuckDB, with the same outcome as when they are read."""
+
+import hashlib
+import hmac
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sievert as sv
+from sievert.errors import DataError, FileError, OutputError, SievertError, TooLargeError
+from sievert.files import load_scenario
+from sievert.release import make_plan
+from sievert.release._central import chosen_tables, computed
+from sievert.release._running import _opened
+from sievert.tables import _databases as databases
+from sievert.tables import _sources as sources
+from sievert.tables import _warehouse as warehouse
+from sievert.tables import person_text
+
+duckdb = pytest.importorskip("duckdb")
+pytest.importorskip("ibis")
+
+FILE = """
+version = 1
+[policy]
+values = { product = [["north", "south"], [1, 2, 3]] }
+records = 400
+adjacency = "add-remove"
+person_records = 2
+[[query]]
+name = "by region"
+kind = "histogram"
+by = ["region"]
+[[query]]
+name = "young"
+kind = "count"
+where = [["north", 1], ["south", 1]]
+[[query]]
+name = "spent"
+kind = "sum"
+of = "amount"
+[[query]]
+name = "mean"
+kind = "mean"
+of = "amount"
+[[query]]
+name = "median"
+kind = "quantile"
+of = "amount"
+q = 0.5
+grid = [1, 2, 3]
+[mechanism]
+kind = "geometric"
+eps = 4000.0
+[data]
+SOURCE
+column = ["region", "amount"]
+person = "id"
+[release]
+output = "noisy.csv"
+ledger = "budget.toml"
+missing = "drop"
+out_of_range = "clamp"
+too_many = "sample"
+"""
+ROWS = [
+    (region, amount, person)
+    for number, person in enumerate(["ann", " ann", "1", "01.0", "bob", "zoë", "eve "] * 7)
+    for region, amount in [(("north", "south", " north ")[number % 3], (1, 2, 3, 9, None)[number % 5])]
+]
+TABLE = "CREATE TABLE visits (region VARCHAR, amount INTEGER, id VARCHAR)"
+
+
+def described(folder: Path, source: str, text: str = FILE) -> Path:
+    (folder / "budget.toml").write_text("person = 1e9\n")
+    (folder / "file.toml").write_text(text.replace("SOURCE", source), encoding="utf-8")
+    return folder / "file.toml"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same rows as a DuckDB file, a folder of Parquet, one of CSV, and a CSV file."""
+    tmp_path = tmp_path_factory.mktemp("warehouse")
+    with duckdb.connect(str(tmp_path / "clinic.db")) as base:
+        base.execute(TABLE)
+        base.executemany("INSERT INTO visits VALUES (?, ?, ?)", ROWS)
+        for name in ("parquet", "csv"):
+            (tmp_path / name).mkdir()
+            for part in (0, 1):
+                chosen = f"SELECT * FROM visits WHERE rowid % 2 = {part}"
+                base.execute(f"COPY ({chosen}) TO '{tmp_path}/{name}/part{part}.{name}'")
+        base.execute(f"COPY visits TO '{tmp_path}/visits.csv'")
+    (tmp_path / "parquet" / "_SUCCESS").write_text("")
+    return tmp_path
+
+
+def totals(file: Path, data: Any = None, key: bytes = b"k" * 32) -> list[list[int]]:
+    """The exact tables that a release would draw noise for."""
+    plan = make_plan(load_scenario(file))
+    with _opened(plan, data) as rows:
+        return [table.tolist() for table in chosen_tables(plan, computed(plan, rows), key)]
+
+
+REJECT = FILE.replace('"sample"', '"reject"').replace("person_records = 2", "person_records = 400")
+SOURCES = [
+    'source = "duckdb://clinic.db"\ntable = "visits"',
+    'source = "duckdb://clinic.db"\nsql = "SELECT * FROM visits"',
+    'input = "parquet"',
+    'input = "parquet/*.parquet"',
+    'input = "csv"',
+]
+
+
+@pytest.mark.parametrize("too_many", ["sample", "reject"])
+def test_every_source_gives_what_the_reader_gives(folder: Path, too_many: str) -> None:
+    text = FILE if too_many == "sample" else REJECT
+    for key in (b"a" * 32, b"b" * 32):
+        expected = totals(described(folder, 'input = "visits.csv"', text), key=key)
+        assert sum(expected[0]) > 0
+        for source in SOURCES:
+            assert totals(described(folder, source, text), key=key) == expected, source
+
+
+def test_tables_given_in_python(folder: Path) -> None:
+    import ibis
+    import polars
+
+    file = described(folder, 'input = "visits.csv"')
+    expected = totals(file)
+    with duckdb.connect(str(folder / "clinic.db")) as base:
+        relation = base.table("visits")
+        frame = relation.pl()
+        assert totals(file, relation) == expected
+        assert totals(file, ibis.duckdb.from_connection(base).table("visits")) == expected
+    for data in (frame, frame.lazy(), frame.to_pandas(), frame.to_arrow(), ibis.memtable(frame)):
+        assert totals(file, data) == expected, type(data)
+    assert isinstance(frame.lazy(), polars.LazyFrame)
+
+
+def test_a_release_from_a_database(folder: Path) -> None:
+    file = described(folder, SOURCES[0], REJECT)
+    assert sv.release.preview(file).eps == 400 * 4000
+    done = sv.release.run(file)
+    assert done.table is not None
+    found = {row["query"]: row for row in done.table.rows if row["region"] is None}
+    assert found["young"]["value"] == totals(file)[1][0]
+    assert sv.release.account(folder / "budget.toml").releases[0].cost == 400 * 4000
+    with pytest.raises(SievertError, match="is there already"):
+        sv.release.run(file)
+
+
+# ── What stays there, and what holds it still ───────────────────────────────────────────────────────────────
+
+
+class Watched:
+    """Every question that a database is asked, and its answer."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.asked: list[tuple[str, list[tuple[Any, ...]]]] = []
+        for owner in (databases.DuckDb, databases.GivenToDuckDb):
+            monkeypatch.setattr(owner, "ask", self._watched(owner.ask))
+
+    def _watched(self, ask: Callable[..., Any]) -> Callable[..., Any]:
+        def watched(own: Any, question: Any, codes: Any = ()) -> Any:
+            found = ask(own, question, codes)
+            self.asked.append((own.sql(question, codes), found))
+            return found
+
+        return watched
+
+
+@pytest.mark.parametrize("too_many", ["sample", "reject"])
+def test_only_distinct_cells_and_counts_leave(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, too_many: str
+) -> None:
+    text = FILE if too_many == "sample" else REJECT
+    watched = Watched(monkeypatch)
+    totals(described(folder, SOURCES[0], text))
+    distinct = {row[:2] for row in ROWS}
+    texts = {str(cell) for row in distinct for cell in row if cell is not None}
+    assert len(watched.asked) == {"sample": 5, "reject": 3}[too_many]
+    for sql, answer in watched.asked:
+        assert "COUNT(" in sql or "SUM(" in sql
+        assert len(answer) <= len(distinct)
+        assert {cell for row in answer for cell in row if isinstance(cell, str)} <= texts
+
+
+def test_all_questions_see_one_state_of_files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = described(folder, 'input = "parquet"')
+    part = folder / "parquet" / "part0.parquet"
+    content, ask = part.read_bytes(), databases.DuckDb.ask
+
+    def meddled(own: Any, question: Any, codes: Any = ()) -> Any:
+        found = ask(own, question, codes)
+        part.write_bytes(content)
+        return found
+
+    monkeypatch.setattr(databases.DuckDb, "ask", meddled)
+    with pytest.raises(OutputError, match="changed while they were read; nothing was charged"):
+        sv.release.run(file, output=folder / "meddled.csv", id="meddled")
+    assert all(entry.id != "meddled" for entry in sv.release.account(folder / "budget.toml").releases)
+    assert not (folder / "meddled.csv").exists()
+
+
+def test_a_table_without_a_transaction_is_counted_twice(folder: Path) -> None:
+    import ibis
+
+    plan = make_plan(load_scenario(described(folder, SOURCES[0], REJECT)))
+    base = ibis.duckdb.connect()
+    base.raw_sql(TABLE)
+    base.raw_sql("INSERT INTO visits VALUES ('north', 1, 'ann')")
+    with _opened(plan, base.table("visits")) as there:
+        most = there.most_rows  # type: ignore[union-attr]
+
+        def meddled(person: str) -> int:
+            base.raw_sql("INSERT INTO visits VALUES ('south', 1, 'bob')")
+            return most(person)
+
+        there.most_rows = meddled  # type: ignore[union-attr, method-assign]
+        with pytest.raises(OutputError, match="the Ibis table: the table changed while it was read"):
+            computed(plan, there)
+
+
+def test_a_sample_of_another_table_is_not_drawn(folder: Path) -> None:
+    import ibis
+
+    plan = make_plan(load_scenario(described(folder, SOURCES[0])))
+    base = ibis.duckdb.connect()
+    base.raw_sql(TABLE)
+    base.raw_sql("INSERT INTO visits VALUES ('north', 1, 'ann')")
+    with _opened(plan, base.table("visits")) as there:
+        found = computed(plan, there)
+        base.raw_sql("INSERT INTO visits VALUES ('north', 1, 'bob')")
+        with pytest.raises(OutputError, match="the table changed"):
+            chosen_tables(plan, found, b"k" * 32)
+
+
+def test_a_database_that_stops(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before the charge nothing is spent; after it the same command finishes at no further cost."""
+    file = described(folder, SOURCES[0])
+    asked = {"output": folder / "stopped.csv", "id": "stopped"}
+    ask, calls = databases.DuckDb.ask, []
+
+    def stopping(at: int) -> Callable[..., Any]:
+        def stopped(own: Any, question: Any, codes: Any = ()) -> Any:
+            calls.append(question)
+            if len(calls) == at:
+                raise ConnectionError("server closed the connection")
+            return ask(own, question, codes)
+
+        return stopped
+
+    monkeypatch.setattr(databases.DuckDb, "ask", stopping(1))
+    with pytest.raises(OutputError, match=r"stopped answering \(server closed.*nothing was charged"):
+        sv.release.run(file, **asked)
+    calls.clear()
+    monkeypatch.setattr(databases.DuckDb, "ask", stopping(5))
+    with pytest.raises(OutputError, match=r"stopped answering .* is charged .* and not published"):
+        sv.release.run(file, **asked)
+    monkeypatch.setattr(databases.DuckDb, "ask", ask)
+    done = sv.release.run(file, **asked)
+    assert done.resumed
+    assert done.eps == 0
+
+
+def test_too_many_distinct_cells_are_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(warehouse, "LARGEST_CELLS", 3)
+    with pytest.raises(TooLargeError, match=r"distinct cells of region, amount would .*round the values"):
+        sv.release.run(described(folder, SOURCES[0]), output=folder / "cells.csv")
+
+
+# ── Who a person is, and which of their rows are kept ───────────────────────────────────────────────────────
+
+PEOPLE = [
+    "ann",
+    " ann\t",
+    "\u00a0bob\u3000",
+    "1",
+    "01",
+    "+1",
+    "1.",
+    "1.0",
+    "-1",
+    "-01.50",
+    ".5",
+    "0.50",
+    "-0",
+]
+PEOPLE += [
+    "+0.0",
+    "000",
+    "1a",
+    "+",
+    "-",
+    ".",
+    "1-2",
+    "1.2.3",
+    "1_0",
+    "١",
+    "Ann",
+    "ann'b",
+    "None",
+    "3/2",
+    "inf",
+    "",
+    "10",
+]
+
+
+@pytest.fixture(scope="module")
+def people() -> Iterator[Any]:
+    import ibis
+
+    base = ibis.duckdb.connect()
+    base.raw_sql("CREATE TABLE people (name VARCHAR COLLATE NOCASE, number DECIMAL(6, 2), part DOUBLE)")
+    base.con.executemany("INSERT INTO people VALUES (?, ?, ?)", [(name, "-1.50", 7.0) for name in PEOPLE])
+    yield warehouse.Warehouse(databases.DuckDb(base), base.table("people"), "people")
+    base.disconnect()
+
+
+def test_a_person_is_one_text_here_and_there(people: Any) -> None:
+    def named(column: str) -> list[str]:
+        return [row[0] for row in people.database.ask(people.table.select(p=people._person(column)))]
+
+    assert named("name") == list(map(person_text, PEOPLE))
+    assert set(named("number")) == {person_text("-1.50")} == {"-1.5"}
+    assert set(named("part")) == {person_text(7.0)} == {"7"}
+
+
+@pytest.mark.parametrize(("column", "words"), [("name", "exponent"), ("part", "not whole")])
+def test_people_of_several_texts_are_refused(column: str, words: str) -> None:
+    import ibis
+
+    base = ibis.duckdb.connect()
+    base.raw_sql("CREATE TABLE people (name VARCHAR, part DOUBLE)")
+    base.raw_sql("INSERT INTO people VALUES ('1e2', 0.5), ('x', NULL)")
+    there = warehouse.Warehouse(databases.DuckDb(base), base.table("people"), "people")
+    with pytest.raises(DataError, match=words):
+        there.most_rows(column)
+
+
+def test_the_hash_is_hmac(people: Any) -> None:
+    """RFC 4231's second case, and keys of every length that HMAC treats apart."""
+    import ibis
+
+    text = "what do ya want for nothing?"
+    for key in (b"Jefe", b"k" * 32, b"k" * 64, b"k" * 65):
+        question = people.database.keyed(key, ibis.literal(text)).name("h").as_table()
+        ((found,),) = people.database.ask(question)
+        assert found == hmac.digest(key, text.encode(), hashlib.sha256).hex()
+    assert hmac.digest(b"Jefe", text.encode(), "sha256").hex().startswith("5bdcc146bf60754e6a042426089575c7")
+
+
+# ── What is refused ─────────────────────────────────────────────────────────────────────────────────────────
+
+BAD = [
+    ('source = "duckdb://clinic.db"', "exactly one of table and sql"),
+    ('source = "duckdb://clinic.db"\ntable = "visit"', r"did you mean 'visits'\?"),
+    ('source = "duckdb://missing.db"\ntable = "visits"', "missing.db: no such file"),
+    ('source = "duckdb://visits.csv"\ntable = "visits"', "DuckDB cannot open it"),
+    ('source = "duckbd://clinic.db"\ntable = "visits"', r"key data.source: .*did you mean 'duckdb'\?"),
+    ('source = "clinic.db"\ntable = "visits"', "is no URL of a database"),
+    ('source = "duckdb://clinic.db"\nsql = "SELECT region FROM visits"', "has no column 'amount'"),
+    ('source = "duckdb://clinic.db"\nsql = "SELECT nothing FROM visits"', "data.sql: cannot be read"),
+    ('source = "duckdb://clinic.db"\ninput = "visits.csv"\ntable = "visits"', "exactly one of"),
+    ('source = "postgres://host/db?color=1"\ntable = "visits"', "'color' is not understood"),
+    ('source = "postgres://localhost:1/none"\ntable = "visits"', "Postgres does not answer"),
+    (
+        'source = "duckdb://clinic.db"\nsql = "SELECT [region] AS region, amount, id FROM visits"',
+        "'region' is of type array<string>.*make one of it in a view",
+    ),
+    ('input = "mixed"', "."),
+]
+
+
+@pytest.mark.parametrize(("source", "message"), BAD)
+def test_bad_sources(folder: Path, source: str, message: str) -> None:
+    (folder / "mixed").mkdir(exist_ok=True)
+    for name in ("a.csv", "b.csv"):
+        (folder / "mixed" / name).write_text(f"region,amount,id{name[0]}\n")
+    with pytest.raises(SievertError, match=message):
+        totals(described(folder, source))
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgres://ann:hunter2@host/db",
+        "postgres://host/db?password=hunter2",
+        "snowflake://ann:hunter2@host/db",
+        "bigquery://project?auth_token=hunter2",
+    ],
+)
+def test_a_password_is_refused_and_not_repeated(folder: Path, url: str) -> None:
+    with pytest.raises(FileError, match=r"data.source: holds a password.*PGPASSWORD") as problem:
+        sv.load(described(folder, f'source = "{url}"\ntable = "visits"'))
+    assert "hunter2" not in str(problem.value)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "DROP TABLE visits",
+        "SELECT 1; DELETE FROM visits",
+        "WITH gone AS (DELETE FROM visits RETURNING *) SELECT * FROM gone",
+        "SELECT * INTO copy FROM visits",
+        "COPY visits TO 'x.csv'",
+        "INSTALL httpfs",
+        "PRAGMA version",
+        "EXPLAIN SELECT 1",
+        "SELECT * FROM visits FOR UPDATE",
+        "",
+        "not sql at all ((",
+    ],
+)
+def test_only_one_select_is_asked(sql: str) -> None:
+    for backend in ("duckdb", "postgres", "pyspark"):
+        with pytest.raises(FileError, match=r"data\.sql"):
+            sources.require_select(sql, backend, "duckdb://x")
+    sources.require_select("WITH a AS (SELECT 1 AS x) SELECT * FROM a UNION ALL SELECT 2", "postgres", "x")
+
+
+def test_a_database_opens_no_other_file(folder: Path) -> None:
+    source = f'source = "duckdb://clinic.db"\nsql = "SELECT * FROM read_csv(\'{folder}/visits.csv\')"'
+    with pytest.raises(FileError, match=r"data\.sql: cannot be read \(Permission Error"):
+        totals(described(folder, source))
+
+
+def test_a_missing_driver_says_which_extra(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    for module, source, extra in (
+        ("ibis", SOURCES[0], "sql"),
+        ("pyspark.sql", 'source = "spark://local[1]"\ntable = "visits"', "spark"),
+    ):
+        with monkeypatch.context() as patched:
+            patched.setitem(sys.modules, module, None)
+            with pytest.raises(FileError, match=rf"install sievert\[{extra}\]"):
+                totals(described(folder, source))
+
+
+def test_without_the_extra_files_are_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "ibis", None)
+    assert sources.counted_files("parquet", folder) is None
+
+
+def asking(kind: str, text: str = FILE) -> str:
+    """The file with another query."""
+    start, end = text.index("[[query]]"), text.index("[mechanism]")
+    return text[:start] + f'[query]\nkind = "{kind}"\n' + text[end:]
+
+
+def test_what_needs_every_record_says_so(folder: Path) -> None:
+    source = SOURCES[0]
+    local = asking("record").replace('adjacency = "add-remove"\n', "").replace('too_many = "sample"', "")
+    local = local.replace('kind = "geometric"', 'kind = "randomised-response"')
+    with pytest.raises(FileError, match=r"key data\.source goes with a table over all rows"):
+        make_plan(load_scenario(described(folder, source, local)))
+    known = FILE.replace("records = 400", "records = 3\npermitted = { total = 5 }").replace(
+        'adjacency = "add-remove"\nperson_records = 2', ""
+    )
+    known = known.replace('values = { product = [["north", "south"], [1, 2, 3]] }', "values = [1, 2, 3]")
+    known = asking("histogram", known).replace('too_many = "sample"', "").replace('missing = "drop"', "")
+    known = known.replace('column = ["region", "amount"]', 'column = "amount"')
+    with pytest.raises(FileError, match=r"key policy\.permitted needs every record"):
+        make_plan(load_scenario(described(folder, source, known)))
+    with (
+        duckdb.connect() as base,
+        pytest.raises(DataError, match="the DuckDB relation is counted where it is"),
+    ):
+        sv.release.run(described(folder, 'input = "visits.csv"', known), data=base.sql("SELECT 1 AS amount"))
+
+
+def test_the_database_is_private(folder: Path) -> None:
+    """A codebook taken from the private data is refused under whatever name it goes by."""
+    for source, public in (
+        ('source = "duckdb://clinic.db"\ntable = "visits"', "clinic.db"),
+        ('input = "csv"', "csv/part0.csv"),
+    ):
+        text = FILE.replace(
+            'values = { product = [["north", "south"], [1, 2, 3]] }',
+            f'values = {{ file = "{public}", column = "region" }}',
+        )
+        with pytest.raises(FileError, match="is the private data"):
+            sv.load(described(folder, source, text))
+
+
+def test_a_scenario_saved_elsewhere_names_the_same_database(folder: Path) -> None:
+    (folder / "elsewhere").mkdir(exist_ok=True)
+    saved = sv.save(sv.load(described(folder, SOURCES[0])), folder / "elsewhere" / "file.toml")
+    assert 'source = "duckdb://../clinic.db"' in saved.read_text()
+
+
+def test_counts_of_rows_become_counts_of_cells() -> None:
+    from sievert.policies import Statistic
+
+    table = Statistic((), ((0,), (1,)), np.array([0, 1, 1]), np.array([1, 2, 3]), 1, "a sum")  # type: ignore[arg-type]
+    counted, added = table.totals(), table.totals()
+    table.add(counted, np.array([0, 1, 2]), np.array([5, 0, 2]))
+    table.add(added, np.array([0] * 5 + [2] * 2))
+    assert counted.tolist() == added.tolist() == [5, 6]
