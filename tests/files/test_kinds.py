@@ -176,6 +176,7 @@ OTHERS: dict[str, dict[str, object]] = {
     "Gaussian": {"sigma": 2.0},
     "PullBack": {"anchor": 1},
     "DatabaseSource": {"source": "duckdb://x.db", "table": "x"},
+    "RayCluster": {"address": "ray://head:10001"},
     "ColumnProperty": {"column": "x"},
     "WhereProperty": {"where": {"x": 1}},
     "CountProperty": {"count": ["x"], "of": 1},
