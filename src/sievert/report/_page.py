@@ -30,6 +30,8 @@ __all__ = ["Page", "Picture", "Sections", "Table", "answer_content", "drawing_li
 
 Sections = list[tuple[str, list[str]]]
 
+# Rows of numbers below a picture.
+MOST_NUMBERS = 30
 LIBRARY = "plotly-cartesian.min.js"
 
 
@@ -122,14 +124,12 @@ def page_html(page: Page) -> str:
     from jinja2 import Environment
     from markupsafe import Markup
 
-    from sievert.report._behind import behind
-
     source = resources.files("sievert.report").joinpath("templates", "page.html").read_text(encoding="utf-8")
     environment = Environment(autoescape=True)
     environment.filters["number"] = _number
     environment.filters["coded"] = _coded
     figures = [
-        (picture, Markup(_embedded(picture.figure, number)), behind(picture.figure))
+        (picture, Markup(_embedded(picture.figure, number)), _numbers(picture.figure))
         for number, picture in enumerate(page.pictures)
     ]
     library = Markup(f"<script>{drawing_library()}</script>") if figures else ""
@@ -141,6 +141,15 @@ def page_html(page: Page) -> str:
         versions=_versions(),
         checker=_checker() if page.proofs else "",
     )
+
+
+def _numbers(figure: go.Figure) -> Table:
+    """The numbers behind a picture, of long lists some, so that the page stays below 2 MB."""
+    from sievert.report._behind import behind
+    from sievert.report.plots._style import thinned
+
+    found = behind(figure)
+    return found._replace(rows=[found.rows[place] for place in thinned(len(found.rows), MOST_NUMBERS)])
 
 
 def drawing_library() -> str:
