@@ -14,10 +14,12 @@ from sievert.cli.design import design
 from sievert.cli.estimate import estimate
 from sievert.cli.explain import explain
 from sievert.cli.infer import infer
+from sievert.cli.init import init
 from sievert.cli.ledger import ledger
 from sievert.cli.limits import limits
 from sievert.cli.match import match
 from sievert.cli.release import release
+from sievert.cli.schema import schema
 from sievert.cli.studio import studio
 from sievert.cli.verify import verify
 
@@ -27,7 +29,6 @@ app = typer.Typer(
     name="sievert",
     help="Measure, bound, compare and design what a privacy mechanism leaks.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -39,10 +40,12 @@ app.command()(design)
 app.command()(estimate)
 app.command()(explain)
 app.command()(infer)
+app.command()(init)
 app.command()(ledger)
 app.command()(limits)
 app.command()(match)
 app.command()(release)
+app.command()(schema)
 app.command()(studio)
 app.command()(verify)
 

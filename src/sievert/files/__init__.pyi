@@ -11,6 +11,11 @@ from ._documents import TextScenario as TextScenario
 from ._documents import documents_schema as documents_schema
 from ._edits import edited as edited
 from ._edits import line_of as line_of
+from ._first import FirstAnswers as FirstAnswers
+from ._first import first_file as first_file
+from ._first import half_way as half_way
+from ._first import public_values as public_values
+from ._first import values_of as values_of
 from ._identity import check_identity as check_identity
 from ._identity import digest_of as digest_of
 from ._identity import identified as identified

@@ -47,6 +47,7 @@ __all__ = [
     "key_text",
     "plain_schema",
     "value_text",
+    "whole_schema",
 ]
 
 
@@ -160,7 +161,7 @@ class AcceptModel(Section):
 class UseValue(Section):
     """A declared value of the policy that takes the place of one that does not fit."""
 
-    use: Value
+    use: Value = Field(description="one of the policy's values")
 
 
 class ReleaseModel(Section):
@@ -378,9 +379,23 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 def document_schema() -> dict[str, Any]:
     """The JSON Schema (draft 2020-12) of the whole file, with every kind that is registered."""
+    return whole_schema(Document)
+
+
+def whole_schema(model: type[BaseModel]) -> dict[str, Any]:
+    """The JSON Schema of a kind of file; every key says what it means."""
     definitions: dict[str, Any] = {}
-    schema = plain_schema(Document, definitions)
+    schema = plain_schema(model, definitions)
+    for table in schema["properties"].values():
+        if "$ref" in table:
+            # What a table is stands once, in its definition; a default of many keys is no text of a file.
+            table.pop("default", None)
+            table.setdefault("description", _first_line(definitions[table["$ref"].rpartition("/")[2]]))
     return {"$schema": DIALECT, **schema, "$defs": dict(sorted(definitions.items()))}
+
+
+def _first_line(definition: dict[str, Any]) -> str:
+    return str(definition["description"]).partition("\n")[0]
 
 
 def _kind_schema(noun: type[Noun], found: Kind, definitions: dict[str, Any] | None = None) -> dict[str, Any]:

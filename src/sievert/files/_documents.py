@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from sievert.files._document import DIALECT, plain_schema
+from sievert.files._document import whole_schema
 from sievert.files._paths import OutputPath, OwnPath, files_read
 from sievert.files._scenario import Described
 from sievert.kinds import Count, NonNegative, Positive, PrivatePath, Probability, PublicPath, Reader, Section
@@ -254,6 +254,4 @@ class TextScenario(Described):
 
 def documents_schema() -> dict[str, Any]:
     """The JSON Schema (draft 2020-12) of a file with [documents]."""
-    definitions: dict[str, Any] = {}
-    schema = plain_schema(TextDocument, definitions)
-    return {"$schema": DIALECT, **schema, "$defs": dict(sorted(definitions.items()))}
+    return whole_schema(TextDocument)

@@ -15,7 +15,7 @@ from typing import Any, Literal, Self
 from pydantic import Field, model_validator
 
 from sievert.errors import FileError
-from sievert.files._document import DIALECT, plain_schema
+from sievert.files._document import whole_schema
 from sievert.files._paths import OutputPath, OwnPath, files_read
 from sievert.files._scenario import Described
 from sievert.kinds import Count, NonNegative, Positive, PrivatePath, Probability, PublicPath, Reader, Section
@@ -229,6 +229,4 @@ class VectorScenario(Described):
 
 def vectors_schema() -> dict[str, Any]:
     """The JSON Schema (draft 2020-12) of a file with [vectors]."""
-    definitions: dict[str, Any] = {}
-    schema = plain_schema(VectorDocument, definitions)
-    return {"$schema": DIALECT, **schema, "$defs": dict(sorted(definitions.items()))}
+    return whole_schema(VectorDocument)

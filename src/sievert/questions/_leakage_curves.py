@@ -86,7 +86,9 @@ def _curve_bits(scenario: Scenario, audit: Audit, channel: Channel) -> dict[str,
     if not any(isinstance(gain, Identity) for gain, _ in gains) or (
         audit.records > 1 and audit.secret == "answer"
     ):
-        record = record_leakage(channel, scenario.answers, prior=scenario.record_prior)
+        # A picture has no need of fractions.
+        belief = scenario.record_prior.astype(np.float64)
+        record = record_leakage(channel, scenario.answers, prior=belief)
         found["the value" if audit.records == 1 else "one record"] = record.bits
     after = _after_record if audit.secret == "record" else _after_answer
     for gain, item in gains:

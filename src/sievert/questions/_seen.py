@@ -70,6 +70,8 @@ BY_RHO = "bound: what any mechanism of this ρ allows after all releases"
 BY_SUM = "bound: ε adds up over the releases"
 # Beyond this many values their distances are not listed.
 LARGEST_PAIRS = 5_000
+# Entries of a list that are looked at one by one where the law of the noise says the same.
+LARGEST_LOOKED_AT = 50_000
 SEED = 0
 # Each further simulation takes this part of the first, and is left out where it would draw fewer records.
 SHARE, FEWEST = 4, 200
@@ -259,12 +261,17 @@ class Listed(Seen):
 
     @cached_property
     def guess_limit(self) -> float | None:
+        if self._view is not None:
+            return self._view.limit
         with suppress(TooLargeError):
             return guess_limit(self.scenario.channel, self.scenario.answers, self.scenario.record_prior)
         return None
 
     def releases_within(self, limit: float) -> ReleasesWithin | None:
         scenario = self.scenario
+        with suppress(TooLargeError):
+            if self._view is not None:
+                return self._view.releases_within(limit)
         with suppress(TooLargeError):
             return releases_within(scenario.channel, scenario.answers, limit, scenario.record_prior)
         return None
@@ -294,13 +301,22 @@ class Listed(Seen):
 
     def _own_record(self) -> RecordLeakage:
         scenario = self.scenario
+        if self._view is not None and len(scenario.answers.labels) ** 2 > LARGEST_LOOKED_AT:
+            found = _worst((self._view,), 1)
+            if found is not None and found.exact:
+                return RecordLeakage(found.before, found.guess, _bits(found), (), EXACT)
         return record_leakage(scenario.channel, scenario.answers, prior=scenario.record_prior)
 
     def _own_repeated(self, count: int) -> RepeatedGuess | None:
+        """By the law of the noise where that is exact, else in every situation of the others."""
+        by_law = None if self._view is None else _worst((self._view,), count)
+        if by_law is not None and by_law.exact:
+            return by_law
         scenario = self.scenario
         with suppress(TooLargeError):
-            return repeated_guess(scenario.channel, scenario.answers, count, scenario.record_prior)
-        return None
+            listed = repeated_guess(scenario.channel, scenario.answers, count, scenario.record_prior)
+            return listed if by_law is None or listed.guess <= by_law.guess else by_law
+        return by_law
 
 
 class Unlisted(Seen):

@@ -54,7 +54,7 @@ def _of_curves(figure: go.Figure) -> tuple[list[str], list[list[str]]]:
         points = [
             (_plain(place), value)
             for place, value in zip(trace[along], trace[across], strict=False)
-            if place is not None and value is not None
+            if _is_drawn(place) and _is_drawn(value)
         ]
         if not points:
             continue
@@ -67,6 +67,11 @@ def _of_curves(figure: go.Figure) -> tuple[list[str], list[list[str]]]:
         places = sorted(places)
     rows = [[ticks(place), *(values[place].get(name, "") for name in names)] for place in places]
     return [first, *names], rows
+
+
+def _is_drawn(value: Any) -> bool:
+    """Whether there is a point: gaps of a curve are no numbers."""
+    return value is not None and not (isinstance(value, float | np.floating) and np.isnan(value))
 
 
 def _of_cells(trace: Any, figure: go.Figure) -> tuple[list[str], list[list[str]]]:
