@@ -147,7 +147,11 @@ def test_a_value_alone_still_needs_a_use(sievert: Sievert, tmp_path: Path) -> No
     "use, arguments, message",
     [
         ('[use]\nloss = "cubic"\n', [], "key use.loss must be"),
-        ("[use]\nloss = { pinball = 0.5, threshold = 1 }\n", [], 'give exactly one of kind = "…", pinball'),
+        (
+            "[use]\nloss = { pinball = 0.5, threshold = 1 }\n",
+            [],
+            'give exactly one of kind = "…", within, pinball',
+        ),
         ('[use]\nloss = "absolute"\n', ["--output", "x.csv"], "is written to .toml"),
         ('[use]\nloss = "absolute"\n', ["--eps", "-1"], "eps is -1"),
         ('[use]\nloss = "absolute"\n', ["--eps", "inf"], "give a finite ε"),

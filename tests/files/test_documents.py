@@ -181,6 +181,7 @@ def test_documents_that_cannot_be_read(
 
 def test_sources_that_are_wrong(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("sea")
+    (tmp_path / "a.csv").write_text("x\nsea\n")
     for source, message in (
         (TextSource(tmp_path / "b*.txt"), "no such file"),
         (TextSource(tmp_path / "a.txt", column="x"), "column goes with a table"),

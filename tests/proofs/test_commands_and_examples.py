@@ -47,6 +47,7 @@ TABLE: dict[str, dict[str, str | None]] = {
         "infer": "inference frontier",
     },
     "daily-question": {"limits": WORST, "explain": AFTER, "compare": "refinement"},
+    "lake-rides": {"release": NOISE},
     "register-table": {
         "release": NOISE, "limits": "worst leakage in closed form", "explain": AFTER, "design": NOISE,
         "compare": "order of noise",

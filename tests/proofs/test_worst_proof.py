@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from flint import arb, ctx, fmpq
 
+import sievert as sv
 from sievert.errors import FileError
 from sievert.limits import worst_leakage
 from sievert.limits._blocks import decompose
@@ -80,7 +81,11 @@ PROOFS: dict[str, Callable[[], WorstLeakageProof]] = {
     "records": lambda: (
         worst_leakage(Policy.blowfish(secrets.edges(5, FORK.labelled_edges()), 3), 0.5).certificate
     ),
-    "prior": lambda: worst_leakage(graphs.path(4), 1, prior=[0.4, 0.3, 0.2, 0.1]).certificate,
+    "prior": lambda: (
+        worst_leakage(
+            graphs.path(4), 1, prior=[0.4, 0.3, 0.2, 0.1], gain=sv.gains.within(metrics.line(4), 1)
+        ).certificate
+    ),
     "metric": lambda: (
         worst_leakage(metrics.euclidean(np.random.default_rng(1).random((12, 2))), 2).certificate
     ),

@@ -130,11 +130,12 @@ def test_tables_of_three_forms_are_one(folder: Path) -> None:
     long = ["who,what,stars"] + [f"u{i},i{j},{X[i, j]:g}" for i in range(60) for j in range(12) if X[i, j]]
     (folder / "long.csv").write_text("\n".join(long) + "\n")
     (folder / "items.csv").write_text("item\n" + "\n".join(f"i{j}" for j in range(12)) + "\n")
-    wide = written(folder, vectors='input = "wide.csv"\nuser = "who"\ndimension = 12').vectors()
+    wide = written(folder, vectors='input = "wide.csv"\nuser = "who"\ndimension = 12')
     tall = written(
         folder,
         vectors='input = "long.csv"\nuser = "who"\nitem = "what"\nrating = "stars"\nitems = "items.csv"',
-    ).vectors()
+    )
+    wide, tall = (scenario.vectors(*scenario.units()) for scenario in (wide, tall))
     assert wide.users == tall.users == [f"u{i}" for i in range(60)]
     assert (tall.rows.toarray() == X).all() and (wide.rows == X).all()
 
@@ -347,7 +348,7 @@ def test_wrong_data_are_refused_and_not_charged(folder: Path) -> None:
     assert not (folder / "budget.ledger").exists()
     assert run(written(folder, vectors='zero = "random"')).users == 60
     with pytest.raises(FileError, match=r"12 coordinates, and \[vectors\] says 9"):
-        written(folder, vectors='input = "ratings.npz"\ndimension = 9').vectors()
+        run(written(folder, vectors='input = "ratings.npz"\ndimension = 9'))
     (folder / "ratings.npz").write_bytes(b"no archive")
     with pytest.raises(FileError, match="no sparse matrix"):
         run(written(folder), output=folder / "x.csv")

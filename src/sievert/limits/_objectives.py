@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csc_array
@@ -69,11 +69,9 @@ def worst_gain(target: Target, eps: Fraction, prior: object, gain: object) -> Wo
     whole = worst_of_space(space, eps)
     if eps > 0 and _is_guess(space, table):
         packed = prior_packing(space, eps, belief)
-        lower, upper = packed.bounds()
-        assert lower is not None
-        if upper - lower <= MEETS * upper:
+        if packed is not None and packed.meets(MEETS):
             words = "packing on the known prior, attained by its kernel"
-            return _between(whole, packed, before, words)
+            return _between(whole, packed.proof, before, words)
     try:
         proof, channel = solve_objective(space, eps, (table * belief).T)
     except (ArithmeticError, Unsolved, TooLargeError) as problem:
@@ -88,14 +86,26 @@ def _is_guess(space: Space, table: FloatArray) -> bool:
     return space.size <= LARGEST_DENSE and square and bool((table == np.eye(space.size)).all())
 
 
-def prior_packing(space: Space, eps: Fraction, belief: FloatArray) -> WorstLeakageProof:
+class Packed(NamedTuple):
+    """Ends of the guess under a known prior, and their proof."""
+
+    lower: Fraction
+    upper: Fraction
+    proof: WorstLeakageProof
+
+    def meets(self, gap: float) -> bool:
+        """Whether the ends are this close, relative to the upper one."""
+        return self.upper - self.lower <= gap * self.upper
+
+
+def prior_packing(space: Space, eps: Fraction, belief: FloatArray) -> Packed | None:
     """The guess under a known prior between packing, max{π·z : Φz ≤ 1, z ≥ 0}, and the channel of its z.
 
     The columns Φ[:,j]·z_j are private; what rows lack is one more column, and they are scaled down until that
-    is private too.
+    is private too. None at an ε that floats hardly tell from 0, where that is not proved.
     """
     found = packing(space, float(eps), belief)
-    return WorstLeakageProof(
+    proof = WorstLeakageProof(
         space.proof,
         eps,
         {"type": "packing", "y": found.y.tolist()},
@@ -103,6 +113,12 @@ def prior_packing(space: Space, eps: Fraction, belief: FloatArray) -> WorstLeaka
         weights=belief,
         labels=tuple(space.labels),
     )
+    try:
+        lower, upper = proof.bounds()
+    except ValueError:
+        return None
+    assert lower is not None
+    return Packed(lower, upper, proof)
 
 
 def _between(whole: WorstLeakage, proof: WorstLeakageProof, before: float, method: str) -> WorstLeakage:
@@ -157,8 +173,9 @@ def _without_program(
         reason=reason,
         mechanism=None,
     )
-    if eps > 0 and _is_guess(space, table):
-        packed = _between(whole, prior_packing(space, eps, belief), before, "packing on the known prior")
+    known = prior_packing(space, eps, belief) if eps > 0 and _is_guess(space, table) else None
+    if known is not None:
+        packed = _between(whole, known.proof, before, "packing on the known prior")
         return replace(packed, reason=reason) if packed.upper < best else replace(found, lower=packed.lower)
     return found
 

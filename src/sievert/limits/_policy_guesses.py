@@ -220,10 +220,10 @@ def _at(
     space = adjacency_space(target, lost > 0)
     if lost == 0 < level and space.size <= LARGEST_DENSE:
         packed = prior_packing(space, level, weights)
-        low, high = packed.bounds()
-        assert low is not None
-        if high - low <= CLOSE * high or 2 * len(space.pairs) * space.size > LARGEST_ROWS:
-            return Guess(float(low), min(1.0, float(high)), "packing on the known prior", packed)
+        large = 2 * len(space.pairs) * space.size > LARGEST_ROWS
+        if packed is not None and (large or packed.meets(CLOSE)):
+            upper = min(1.0, float(packed.upper))
+            return Guess(float(packed.lower), upper, "packing on the known prior", packed.proof)
     if space.size**2 > LARGEST_UNKNOWNS or (lost and _unknowns(space) > LARGEST_UNKNOWNS):
         return _interval(target, space, eps, delta, weights, uniform and below)
     try:

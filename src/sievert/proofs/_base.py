@@ -20,7 +20,7 @@ import numpy as np
 
 from sievert.arrays import AnyArray, ObjectArray
 from sievert.errors import FileError
-from sievert.numerics import brief, decimal, file_path
+from sievert.numerics import brief, decimal, exp_above, file_path
 from sievert.proofs._reading import fractions, listed, parse_json, require_plain
 from sievert.results import Result
 
@@ -30,6 +30,7 @@ __all__ = [
     "Verification",
     "checker_path",
     "exact_rows",
+    "growth",
     "in_percent_of",
     "load_proof",
     "measured",
@@ -255,6 +256,15 @@ def in_percent_of(share: Fraction, down: bool = False) -> str:
     return f"{_short(decimal(100 * share, 2, down))}%"
 
 
+def growth(eps: Fraction) -> str:
+    """e^ε in decimals, rounded up; as a power of e where those would fill a screen.
+
+    >>> growth(Fraction(1)), growth(Fraction(50_000))
+    ('2.718282', 'e^50000')
+    """
+    return decimal(exp_above(eps), 6, False) if eps <= LARGEST_GROWTH else f"e^{measured(eps, down=False)}"
+
+
 def measured(value: float | Fraction, down: bool) -> str:
     """A number to six decimals.
 
@@ -270,6 +280,7 @@ def _short(digits: str) -> str:
 
 # ── Matrices in proofs: fractions or floats as they were found, read exactly, written as texts ──────────────
 # What rows of float channels may miss from 1.
+LARGEST_GROWTH = 40  # above it e^ε is shown as a power
 ROUNDING = Fraction(1, 10**9)
 # What proofs about float channels may leave open.
 LARGEST_TOLERANCE = 4 * ROUNDING

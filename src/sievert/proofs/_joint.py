@@ -20,8 +20,7 @@ import numpy as np
 from sievert.arrays import IndexArray, IntArray
 from sievert.channels import GeometricLaw, NoiseChannel, NoiseLaw, QuantileNoise, SeveralNoise, StaircaseLaw
 from sievert.errors import TooLargeError
-from sievert.numerics import decimal, exp_above
-from sievert.proofs._base import Proof
+from sievert.proofs._base import Proof, growth
 from sievert.proofs._reading import fraction, listed, whole
 
 __all__ = ["JointNoiseProof"]
@@ -142,7 +141,7 @@ class JointNoiseProof(Proof):
     def meaning(self) -> str:
         return (
             f"one record more, less or other makes what is published in all {len(self.tables)} tables "
-            f"together at most {decimal(exp_above(self.eps), 6, False)} times as likely."
+            f"together at most {growth(self.eps)} times as likely."
         )
 
     def _apart(self) -> set[Fraction]:

@@ -12,12 +12,13 @@ import numpy as np
 
 from sievert.arrays import AnyArray
 from sievert.channels import GeometricLaw, NoiseLaw, StaircaseLaw, TableNoise
-from sievert.numerics import at_most, claim_in_words, decimal, exact_matmul, exp_above
+from sievert.numerics import at_most, claim_in_words, decimal, exact_matmul
 from sievert.policies import Move, Sensitivity
 from sievert.proofs._base import (
     ROUNDING,
     Proof,
     exact_rows,
+    growth,
     in_percent_of,
     require_channels,
     rows_from,
@@ -294,7 +295,7 @@ class StaircaseProof(Proof):
 def _one_record(eps: Fraction) -> str:
     """What a level of noise means for whoever is in the data."""
     return (
-        f"a published table is at most {decimal(exp_above(eps), 6, False)} times as likely with one record "
+        f"a published table is at most {growth(eps)} times as likely with one record "
         "as with any record at a distance of 1 in its place."
     )
 

@@ -16,8 +16,7 @@ from typing import Any, ClassVar
 import flint
 
 from sievert.arrays import AnyArray
-from sievert.numerics import decimal, exp_above
-from sievert.proofs._base import Proof, exact_rows, require_channels, rows_from, texts_of
+from sievert.proofs._base import Proof, exact_rows, growth, require_channels, rows_from, texts_of
 from sievert.proofs._neighbours import Neighbours
 from sievert.proofs._reading import fraction, fractions, listed
 
@@ -106,7 +105,7 @@ class ReleasedProof(Proof):
     def meaning(self) -> str:
         assert self.space.eps is not None
         return (
-            f"whatever is published is at most {decimal(exp_above(self.space.eps), 6, False)} times as "
+            f"whatever is published is at most {growth(self.space.eps)} times as "
             "likely with one input as with another at a distance of 1."
         )
 
