@@ -53,10 +53,6 @@ class NoProof(Exception):
     """A file that is no proof."""
 
 
-def refuse(why: str) -> NoReturn:
-    raise Refused(why)
-
-
 def no_proof(why: str) -> NoReturn:
     raise NoProof(why)
 
@@ -70,8 +66,7 @@ def require(holds: bool, why: str) -> None:
 class Work:
     """Steps of about a microsecond, and how many may be taken."""
 
-    most = 600_000_000
-    done = 0
+    most, done = 600_000_000, 0
 
     @classmethod
     def spend(cls, steps: int) -> None:
@@ -82,8 +77,7 @@ class Work:
 
 
 # ── Reading: strict JSON, strict numbers ────────────────────────────────────────────────────────────────────
-LARGEST_FILE = 200_000_000
-DEEPEST, MOST_DIGITS, LONGEST_TEXT, LARGEST_EXPONENT = 50, 4300, 1000, 3000
+LARGEST_FILE, DEEPEST, MOST_DIGITS, LONGEST_TEXT, LARGEST_EXPONENT = 200_000_000, 50, 4300, 1000, 3000
 RATIO = re.compile(r"(-?)([0-9]+)(?:/([0-9]+))?")
 DECIMAL = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE]([-+]?[0-9]+))?")
 
@@ -100,16 +94,14 @@ def parse(text: str) -> Any:
         found = dict(pairs)
         return found if len(found) == len(pairs) else no_proof("a key stands twice in one object")
 
-    def finite(digits: str) -> float:
+    def real(digits: str) -> float:
         value = float(digits)
         return value if math.isfinite(value) else no_proof(f"{digits[:30]} is no finite double")
 
     def short(digits: str) -> int:
         return int(digits) if len(digits) <= MOST_DIGITS else no_proof("a whole number is too long")
 
-    read = json.JSONDecoder(
-        object_pairs_hook=once, parse_float=finite, parse_int=short, parse_constant=finite
-    )
+    read = json.JSONDecoder(object_pairs_hook=once, parse_float=real, parse_int=short, parse_constant=real)
     try:
         content = read.decode(text)
     except RecursionError:
@@ -134,10 +126,9 @@ def exact(value: Any) -> Fraction:
         require(max(len(above), len(below or "")) <= MOST_DIGITS, "a number has too many digits")
         require(below is None or int(below) != 0, f"{value[:30]} divides by 0")
         return Fraction(int(above), int(below or 1)) * (-1 if sign else 1)
-    short = isinstance(value, str) and len(value) <= LONGEST_TEXT
-    decimal = DECIMAL.fullmatch(value) if short else None
-    if decimal is None or abs(int(decimal[1] or 0)) > LARGEST_EXPONENT:
-        refuse(f"{str(value)[:30]!r} is not a number")
+    decimal = DECIMAL.fullmatch(value) if isinstance(value, str) and len(value) <= LONGEST_TEXT else None
+    fits = decimal is not None and abs(int(decimal[1] or 0)) <= LARGEST_EXPONENT
+    require(fits, f"{str(value)[:30]!r} is not a number")
     return Fraction(value)
 
 
@@ -151,9 +142,8 @@ def whole(value: Any, least: int = 0, most: Size = None) -> int:
     if isinstance(value, str) and re.fullmatch("-?[0-9]+", value) and len(value) <= MOST_DIGITS:
         value = int(value)
     fits = type(value) is int and value >= least and (most is None or value <= most)
-    require(
-        fits, f"{str(value)[:30]} is not a whole number from {least}{'' if most is None else f' to {most}'}"
-    )
+    end = "" if most is None else f" to {most}"
+    require(fits, f"{str(value)[:30]} is not a whole number from {least}{end}")
     return int(value)
 
 
@@ -317,8 +307,7 @@ def shown(value: Fraction, up: bool = True) -> str:
     """Twelve decimals, rounded so that the sentence stays true; a power of 2 where those fill a line."""
     if abs(value) >= 10**15:
         return f"2^{value.numerator.bit_length() - value.denominator.bit_length() + (1 if up else -1)}"
-    scaled = value * 10**12
-    units = math.ceil(scaled) if up else math.floor(scaled)
+    units = ROUNDED[up](value * 10**12)
     sign, digits = ("-" if units < 0 else ""), f"{abs(units):013d}"
     return f"{sign}{digits[:-12]}.{digits[-12:]}".rstrip("0").rstrip(".")
 
@@ -329,8 +318,8 @@ def between(lower: Fraction, upper: Fraction) -> str:
 
 
 # ── e^x and ln x between rationals ──────────────────────────────────────────────────────────────────────────
-BITS = 320
-LARGEST_POWER = 100_000
+BITS, LARGEST_POWER = 320, 100_000
+ROUNDED: tuple[Callable[[Fraction], int], ...] = (math.floor, math.ceil)
 Ends = tuple[Fraction, Fraction]
 
 
@@ -369,8 +358,7 @@ def exp_ends(x: Fraction, bits: int = BITS) -> Ends:
 
 def _series(argument: int, digits: int, up: int) -> int:
     """Σ r^k/k! for r = argument·2^-digits, in units of 2^-digits, every term rounded down or up."""
-    term = found = 1 << digits
-    k = 0
+    term, found, k = 1 << digits, 1 << digits, 0
     while term > 1:
         k += 1
         above, below = term * argument, k << digits
@@ -395,8 +383,7 @@ def log_ends(x: Fraction, bits: int) -> Ends:
     if x == 1:
         return ZERO, ZERO
     k = x.numerator.bit_length() - x.denominator.bit_length()
-    m = x / dyadic(1, k)
-    digits = bits + 16 + abs(k).bit_length()
+    m, digits = x / dyadic(1, k), bits + 16 + abs(k).bit_length()
     rest, two = _twice_artanh((m - 1) / (m + 1), digits), _twice_artanh(Fraction(1, 3), digits)
     doubled = (k * two[0], k * two[1]) if k >= 0 else (k * two[1], k * two[0])
     return rest[0] + doubled[0], rest[1] + doubled[1]
@@ -409,8 +396,7 @@ def _twice_artanh(u: Fraction, digits: int) -> Ends:
         return -high, -low
     ends = []
     for up in (0, 1):
-        scaled = Fraction(u.numerator << digits, u.denominator)
-        argument = math.ceil(scaled) if up else math.floor(scaled)
+        argument = ROUNDED[up](Fraction(u.numerator << digits, u.denominator))
         square = -(-argument * argument >> digits) if up else argument * argument >> digits
         power, found, j = argument, 0, 1
         while power > up:
@@ -465,10 +451,8 @@ class Span:
 
     def joined(self, other: Span) -> Span:
         """Around the larger of the two: from the larger lower end to the larger upper one."""
-        if self.at_least(other):
-            return self
-        if other.at_least(self):
-            return other
+        if self.at_least(other) or other.at_least(self):
+            return self if self.at_least(other) else other
         (low, high), (less, more) = self.ends(), other.ends()
         return Span.of((max(low, less), max(high, more)))
 
@@ -527,15 +511,12 @@ def costs_nothing_on_forest(forest: Space, cost: Vector, shrink: Shrink, digits:
     held = list(cost)
     Work.spend(6 * forest.size)
     for v, parent, e in reversed(forest.roots_first()):
-        if parent < 0:
-            if held[v] < 0:
-                return False
-            continue
-        q = shrink(e)
+        q = shrink(e) if parent >= 0 else ZERO
         if held[v] < 0 and q == 0:
             return False
         carried = q * held[v] if held[v] >= 0 else held[v] / q
-        held[parent] += carried if digits is None else dyadic(math.floor(carried * 2**digits), -digits)
+        if parent >= 0:
+            held[parent] += carried if digits is None else dyadic(math.floor(carried * 2**digits), -digits)
     return True
 
 
@@ -576,8 +557,7 @@ class Space:
 
     def part(self, points: list[int], chosen: list[int]) -> Space:
         """The space of some points, in their order, with the chosen edges."""
-        place = {point: k for k, point in enumerate(points)}
-        ends = [self.edges[e] for e in chosen]
+        place, ends = {point: k for k, point in enumerate(points)}, [self.edges[e] for e in chosen]
         require(all(a in place and b in place for a, b in ends), "an edge leaves its block")
         edges = [(place[a], place[b]) for a, b in ends]
         places = None if self.places is None else [self.places[point] for point in points]
@@ -656,28 +636,21 @@ class Space:
         """Distance of every point: of a metric the length as it is given, else the shortest path."""
         if not self.metric:
             return self.paths([source])
-        found: list[int | None] = [None] * self.size
-        found[source] = 0
-        for w, e in self.near[source]:
-            found[w] = self.units[e]
-        return found
+        away = {source: 0} | {w: self.units[e] for w, e in self.near[source]}
+        return [away.get(v) for v in range(self.size)]
 
     def factor(self, rate: Fraction, units: int, up: bool) -> Fraction:
         """e^(rate·length), rounded down or up, for every true length within the metric's error."""
         key = (rate, units, up)
         if key not in self.known:
-            spread = self.error if (rate > 0) is up else -self.error
-            exponent = rate * units * self.grain * (1 + spread)
+            exponent = rate * units * self.grain * (1 + (self.error if (rate > 0) is up else -self.error))
             self.known[key] = exp_high(exponent) if up else exp_low(exponent)
         return self.known[key]
 
     def kernel_row(self, eps: Fraction, away: list[int | None], up: bool) -> list[int]:
         """e^(-ε·distance) in whole numbers of 2^-FINE, rounded down or up; 0 where there is no path."""
-        fixed: dict[int, int] = {}
-        for units in {units for units in away if units is not None}:
-            scaled = self.factor(-eps, units, up) * (1 << FINE)
-            fixed[units] = math.ceil(scaled) if up else math.floor(scaled)
-        return [0 if units is None else fixed[units] for units in away]
+        known = {u: 0 if u is None else ROUNDED[up](self.factor(-eps, u, up) * 2**FINE) for u in set(away)}
+        return [known[units] for units in away]
 
     def arcs(self) -> Iterator[Arc]:
         """(x, z, edge) where row x is bounded below by row z: both directions, or K[a] ≤ e^ε·K[b] alone."""
@@ -802,19 +775,14 @@ def _whole_multiples(values: list[Fraction]) -> tuple[list[int], int]:
 
 
 def _images(
-    space: Space,
-    eps: Fraction,
-    y: Vector,
-    points: Iterable[int],
-    ways: Sequence[bool],
-    shortest: bool = False,
+    space: Space, eps: Fraction, y: Vector, at: Iterable[int], ways: Sequence[bool], shortest: bool = False
 ) -> Matrix:
     """(Φy)_j for some points, for each of the ways rounded down (False) or up (True)."""
     space.require_small()
     used = [i for i, value in enumerate(y) if value]
     parts, below = _whole_multiples([y[i] for i in used])
     found: Matrix = [[] for _ in ways]
-    for j in points:
+    for j in at:
         Work.spend(len(ways) * len(used))
         path = space.paths([j]) if shortest else space.lines(j)
         for up, kept in zip(ways, found, strict=True):
@@ -848,8 +816,7 @@ def by_cover(question: Question, found: Content) -> Fraction:
     require(bool(centres), "a cover needs a centre")
     radius = Fraction(double(found["radius"]))
     if space.metric:
-        rows = [space.lines(centre) for centre in centres]
-        near = [[row[v] for row in rows] for v in range(space.size)]
+        near = columns_of([space.lines(centre) for centre in centres])
         away = [min((u for u in column if u is not None), default=None) for column in near]
     else:
         away = space.paths(centres)
@@ -872,8 +839,7 @@ def dual_bound(space: Space, eps: Fraction, objective: Sparse, outputs: int, fou
             seen.add((e, w))
             tail, head = space.edges[e][::-1] if turned else space.edges[e]
             if f:
-                charged = f * space.factor(eps, space.units[e], True)
-                for v, value in ((tail, f), (head, -charged)):
+                for v, value in ((tail, f), (head, -f * space.factor(eps, space.units[e], True))):
                     row = held.setdefault(v, {})
                     row[w] = row.get(w, ZERO) + value
     worst = ZERO
@@ -914,13 +880,12 @@ def blocks_of(space: Space, value: Any) -> list[tuple[Content, list[int], Space]
     """Blocks with their vertices and spaces, after checking that they decompose the graph."""
     parts, used, excess = [], Counter[int](), 0
     for block in map(table, items(value)):
-        vertices = [position(v, space.size) for v in items(block["vertices"])]
+        points = [position(v, space.size) for v in items(block["vertices"])]
         edges = [position(e, len(space.edges)) for e in items(block["edges"])]
-        require(bool(vertices) and bool(edges), "a block is empty")
-        require(len(set(vertices)) == len(vertices), "a block names a vertex twice")
+        require(bool(edges) and 0 < len(points) == len(set(points)), "a block is empty or repeats a vertex")
         used.update(edges)
-        excess += len(vertices) - 1
-        parts.append((block, vertices, space.part(vertices, edges)))
+        excess += len(points) - 1
+        parts.append((block, points, space.part(points, edges)))
     every = all(used[e] == 1 for e in range(len(space.edges)))
     require(every and used.total() == len(space.edges), "the blocks do not contain every edge exactly once")
     require(excess == space.size - space.components, "the blocks do not meet in cut vertices only")
@@ -1009,7 +974,7 @@ def by_orbits(question: Question, found: Content, up: bool) -> Fraction:
 def by_parts(question: Question, found: Content, up: bool) -> Fraction:
     """Capacities of components add up; lists of points of one part are alike, so that one is looked at."""
     space, bound = question.space, ZERO
-    home: dict[int, tuple[int, int, int]] = {}
+    home: dict[int, Edge] = {}
     lists: list[list[list[int]]] = []
     parts = [table(part) for part in items(found["parts"])]
     for k, part in enumerate(parts):
@@ -1018,20 +983,18 @@ def by_parts(question: Question, found: Content, up: bool) -> Fraction:
         require(all(row and len(row) == len(rows[0]) for row in rows), "lists of one part differ in length")
         lists.append([[position(v, space.size) for v in row] for row in rows])
         for r, row in enumerate(lists[-1]):
-            for place, v in enumerate(row):
+            for v in row:
                 require(v not in home, "a point is in two parts")
-                home[v] = (k, r, place)
+                home[v] = (k, r)
     require(len(home) == space.size, "the parts do not contain every point exactly once")
     chosen: list[list[list[int]]] = [[[] for _ in rows] for rows in lists]
     for e, (a, b) in enumerate(space.edges):
-        require(home[a][:2] == home[b][:2], "an edge joins two parts")
+        require(home[a] == home[b], "an edge joins two parts")
         chosen[home[a][0]][home[a][1]].append(e)
     for part, rows, edges in zip(parts, lists, chosen, strict=True):
         first = space.part(rows[0], edges[0])
         for row, inside in zip(rows[1:], edges[1:], strict=True):
-            require(
-                space.part(row, inside).listed() == first.listed(), "parts that are alike have other edges"
-            )
+            require(space.part(row, inside).listed() == first.listed(), "lists of one part differ in edges")
         bound += len(rows) * bound_by(Question(first, question.eps), part, up)
     return bound
 
@@ -1084,8 +1047,7 @@ def by_kernel(question: Question, found: Content) -> Fraction:
         private = most[x] <= space.factor(eps, space.units[e], False) * least[y]
         require(private, "the remainder of the kernel channel is not private")
     guessed = total(c * value for c, value in zip(worth, z, strict=True))
-    rest = max(c * r for c, r in zip(worth, least, strict=True))
-    return (1 - t) * guessed / scale + rest
+    return (1 - t) * guessed / scale + max(c * r for c, r in zip(worth, least, strict=True))
 
 
 def by_levels(question: Question, found: Content) -> Fraction:
@@ -1100,17 +1062,14 @@ def by_levels(question: Question, found: Content) -> Fraction:
 
 def by_edges(question: Question, found: Content) -> Fraction:
     """n - (Σs + Σt)/u for channels [[u-s, s], [t, u-t]]/u on the edges of a forest."""
-    space = question.space
-    unit = whole(found["denominator"], 1)
+    space, unit = question.space, whole(found["denominator"], 1)
     require(space.is_forest and not space.metric, "a tree certificate is for forests")
     there, back = ([whole(v) for v in items(found[name], len(space.edges))] for name in ("there", "back"))
     leaving = [0] * space.size
     for (a, b), units, s, t in zip(space.edges, space.units, there, back, strict=True):
         g = space.factor(question.eps, units, False)
-        for x, y in ((s, unit - t), (unit - t, s), (t, unit - s), (unit - s, t)):
-            require(
-                0 <= x * g.denominator <= y * g.numerator, "the tree's channel is not private on some edge"
-            )
+        moves = ((s, unit - t), (unit - t, s), (t, unit - s), (unit - s, t))
+        require(all(0 <= x <= y * g for x, y in moves), "the tree's channel is not private on some edge")
         leaving[a] += s
         leaving[b] += t
     require(max(leaving) <= unit, "the tree's channel leaves a vertex with a negative probability")
@@ -1172,10 +1131,10 @@ def level(proof: Content, name: str = "eps") -> Fraction:
     return eps
 
 
-def probability(value: Any) -> Fraction:
+def probability(value: Any, what: str = "a probability") -> Fraction:
     """From 0 to 1."""
     found = exact(value)
-    require(0 <= found <= 1, "a probability is not between 0 and 1")
+    require(0 <= found <= 1, f"{what} must be from 0 to 1")
     return found
 
 
@@ -1184,8 +1143,7 @@ def worst_leakage(proof: Content) -> str:
     space, eps = Space.read(proof["space"]), level(proof)
     weights = None if proof.get("weights") is None else doubles(proof["weights"], space.size)
     gain = None if proof.get("gain") is None else double_matrix(proof["gain"], space.size)
-    copies = copies_of(proof)
-    question = Question(space, eps, weights, gain)
+    copies, question = copies_of(proof), Question(space, eps, weights, gain)
     powers = question.is_capacity and is_packing(table(proof["upper"]))
     require(copies == 1 or powers, "over several records only a packing certificate bounds the capacity")
     upper, reached = bound_by(question, proof["upper"], True), ""
@@ -1245,8 +1203,7 @@ def _require_product(given: Space, places: list[Any], spaces: list[Space]) -> No
         require(len(moved) == 1, "an edge changes no place, or several")
         ends = where[a][moved[0]], where[b][moved[0]]
         found[moved[0]][min(ends), max(ends), length] += 1
-    listed = {(a, b) for a, b, _ in given.listed()}
-    require(len(listed) == len(given.edges), "an edge stands twice")
+    require(len({(a, b) for a, b, _ in given.listed()}) == len(given.edges), "an edge stands twice")
     for part, counted in zip(spaces, found, strict=True):
         wanted = {edge: given.size // part.size * count for edge, count in part.listed().items()}
         require(counted == wanted, "the edges are not those of the product")
@@ -1282,9 +1239,7 @@ def worst_leakage_in_closed_form(proof: Content) -> str:
 def _closed_end(proof: Content, eps: Fraction, n: int, up: int) -> Fraction:
     """The lower or the upper end."""
     if proof["form"] == "complete":
-        length = exact(proof["length"])
-        require(length >= 0, "a length is ≥ 0")
-        return n / (1 + (n - 1) * exp_ends(-eps * length)[1 - up])
+        return n / (1 + (n - 1) * exp_ends(-eps * level(proof, "length"))[1 - up])
     if proof["form"] == "line":
         gaps = [(exact(gap), whole(times, 1)) for gap, times in couples(proof["gaps"])]
         require(len(gaps) <= 100_000 and all(gap >= 0 for gap, _ in gaps), "at most 100,000 gaps ≥ 0")
@@ -1292,8 +1247,7 @@ def _closed_end(proof: Content, eps: Fraction, n: int, up: int) -> Fraction:
         Work.spend(100 * len(gaps))
         return 1 + total(outward(times * half_tanh(eps * gap, up), up) for gap, times in gaps)
     if proof["form"] == "star":
-        middle = [exp_ends(eps)[up]] if eps < n.bit_length() else []
-        return min([1 + (n - 1) * half_tanh(eps, up), *middle])
+        return min([1 + (n - 1) * half_tanh(eps, up), *([exp_ends(eps)[up]] if eps < n.bit_length() else [])])
     return _row_end(n, whole(proof["reach"], 1), eps, exp_ends(-eps)[1 - up], up)
 
 
@@ -1367,8 +1321,7 @@ def _covered_map(t: Fraction, sizes: list[int], every: list[int], weights: Matri
     require(least > 0, "the weights leave some cell uncovered")
     often = [[n - a + 1 if k == a // 2 else 1 for k in range(a)] for a, n in zip(shape, counts, strict=True)]
     rows = [dot(row, list(map(Fraction, often[1]))) for row in weights]
-    bound = dot(rows, list(map(Fraction, often[0]))) / least
-    ends = zip(sizes, every, counts, strict=True)
+    bound, ends = dot(rows, list(map(Fraction, often[0]))) / least, zip(sizes, every, counts, strict=True)
     away = [max(k // 2, size - 1 - k // 2 - k * (n - 1)) for size, k, n in ends]
     lost = exp_high(t * root_ends(Fraction(away[0] ** 2 + away[1] ** 2))[1]) if any(away) else ONE
     return min(bound * lost, Fraction(sizes[0] * sizes[1]))
@@ -1390,10 +1343,8 @@ def _map_sums(t: Fraction, every: list[int], weights: Matrix, counts: list[int],
     high, wide = map(len, taken)
     down, across = min(reach, high - 1), min(reach, wide - 1)
     Work.spend(40 * (down + 1) * (across + 1) + int((high * (wide + 2 * across)) ** 1.6))
-    largest = max(max(row) for row in weights) or ONE
-    line, unit = wide + 2 * across, 1 << 100
-    kernel = {0: unit}
-    digits: list[list[int]] = []
+    line, unit, largest = wide + 2 * across, 1 << 100, max(map(max, weights)) or ONE
+    kernel, digits = {0: unit}, list[list[int]]()
     for a in range(-down, down + 1):
         squares = [(every[0] * a) ** 2 + (every[1] * b) ** 2 for b in range(-across, across + 1)]
         for square in set(squares) - kernel.keys():
@@ -1401,13 +1352,9 @@ def _map_sums(t: Fraction, every: list[int], weights: Matrix, counts: list[int],
         digits.append([kernel[square] for square in squares] + [0] * (wide - 1))
     scaled = [[math.floor(y * unit / largest) for y in row] for row in weights]
     spread = [[scaled[i][j] for j in taken[1]] + [0] * (2 * across) for i in taken[0]]
-    product = long_number(digits) * long_number(spread)
-    found = product.to_bytes(32 * line * (high + 2 * down + 1), "little")
-    sums = []
-    for i in range(down, down + high):
-        starts = (32 * (i * line + j) for j in range(across, across + wide))
-        sums.append([int.from_bytes(found[k : k + 32], "little") * largest / unit**2 for k in starts])
-    return sums
+    found = (long_number(digits) * long_number(spread)).to_bytes(32 * line * (high + 2 * down + 1), "little")
+    starts = ([32 * (i * line + j) for j in range(across, across + wide)] for i in range(down, down + high))
+    return [[int.from_bytes(found[k : k + 32], "little") * largest / unit**2 for k in row] for row in starts]
 
 
 def long_number(rows: list[list[int]]) -> int:
@@ -1428,12 +1375,11 @@ def _planar_noise(t: Fraction, sizes: list[int], terms: Any) -> Fraction:
         whole_plane = 2 * PI_ENDS[1] / t**2 + t / (4 * PI_ENDS[0 if rest > 0 else 1] ** 2) * rest
         quadrant = max(ZERO, (whole_plane - 1 - 4 * low) / 4)
     else:
-        quadrant = ZERO
         Work.spend(100 * m * m)
-        for a, b in itertools.combinations_with_replacement(range(1, m + 1), 2):
-            wave = exp_high(-t * root_ends(Fraction(a * a + b * b))[0])
-            quadrant += outward((2 if a < b else 1) * wave, 1)
-        quadrant += PI_ENDS[1] / 2 * exp_high(-t * m) * (m / t + 1 / t**2)
+        pairs = itertools.combinations_with_replacement(range(1, m + 1), 2)
+        waves = ((2 if a < b else 1) * exp_high(-t * root_ends(Fraction(a * a + b * b))[0]) for a, b in pairs)
+        rest = PI_ENDS[1] / 2 * exp_high(-t * m) * (m / t + 1 / t**2)
+        quadrant = total(outward(wave, 1) for wave in waves) + rest
     n, around = sizes[0] * sizes[1], 2 * (sizes[0] + sizes[1])
     return max(ONE, (n + around * low + 4 * quadrant) / (1 + 4 * high + 4 * quadrant))
 
@@ -1448,14 +1394,12 @@ def worst_of_groups(proof: Content) -> str:
     require(bool(cases), "there must be a group")
     symmetries = [[whole(v) for v in items(image)] for image in items(proof["symmetries"])]
     outputs = None if proof["outputs"] is None else whole(proof["outputs"], 1)
-    groups = [_group(space, case["points"]) for case in cases]
-    what = f"any of {len(cases)} groups"
+    groups, what = [_group(space, case["points"]) for case in cases], f"any of {len(cases)} groups"
     if outputs is not None:
         _require_every_choice(space, groups, symmetries, outputs)
         what = f"any {outputs} points (channels with {outputs} outputs)"
-    bounds = zip(groups, cases, strict=True)
+    bounds, reached = zip(groups, cases, strict=True), ""
     upper = max(_group_bound(space, eps, group, table(case["upper"])) for group, case in bounds)
-    reached = ""
     if proof["lower"] is not None:
         reach = table(proof["lower"])
         group = _group(space, reach["points"])
@@ -1478,8 +1422,7 @@ def _group(space: Space, value: Any) -> list[int]:
 
 def _group_bound(space: Space, eps: Fraction, group: list[int], found: Content) -> Fraction:
     if found["type"] == "dual":
-        objective = {v: {k: ONE} for k, v in enumerate(group)}
-        return dual_bound(space, eps, objective, len(group), found)
+        return dual_bound(space, eps, {v: {k: ONE} for k, v in enumerate(group)}, len(group), found)
     require(found["type"] == "packing", "unknown upper certificate")
     on = _group(space, found["on"])
     y = packing_of(found["y"], len(on))
@@ -1488,10 +1431,7 @@ def _group_bound(space: Space, eps: Fraction, group: list[int], found: Content) 
     return packing_bound(y, _images(space, eps, given, group, (False,))[0])
 
 
-Points = list[list[int]]
-
-
-def _require_every_choice(space: Space, groups: Points, symmetries: Points, count: int) -> None:
+def _require_every_choice(space: Space, groups: Rows, symmetries: Rows, count: int) -> None:
     """Every group of `count` points is the image of a listed one."""
     few = count <= space.size and math.comb(space.size, count) <= LARGEST_CHOICE
     require(few, "there are too many groups of that many points")
@@ -1593,9 +1533,7 @@ def repeated_guess_between_two_values(proof: Content) -> str:
     releases = whole(proof["releases"], 1, LARGEST_RELEASES)
     ways = outcomes(eps, releases)
     first, second = (Span.of((p, p)) if p else NOTHING for p in prior)
-    best = NOTHING
-    for k in range(releases + 1):
-        best = best + (first * ways[k]).joined(second * ways[releases - k])
+    best = sum(((first * a).joined(second * b) for a, b in zip(ways, ways[::-1], strict=True)), NOTHING)
     low, high = after_hiding(delta, releases, best.ends())
     lower, upper = probability(proof["lower"]), probability(proof["upper"])
     require(lower <= max(ZERO, low) and min(ONE, high) <= upper, "the stated ends do not enclose the guess")
@@ -1606,13 +1544,10 @@ def repeated_guess_between_two_values(proof: Content) -> str:
 def guess_after_several_releases(proof: Content) -> str:
     """Several releases, by what they are together."""
     eps, delta, claim = level(proof), probability(proof["delta"]), table(proof["total"])
-    releases = whole(proof["releases"], 1, LARGEST_RELEASES)
-    together = level(claim)
+    releases, together = whole(proof["releases"], 1, LARGEST_RELEASES), level(claim)
     counted = [k for k in range(releases + 1) if (releases - 2 * k) * eps > together]
-    above = below = NOTHING
     ways = outcomes(eps, releases) if counted else []
-    for k in counted:
-        above, below = above + ways[k], below + ways[releases - k]
+    above, below = (sum((found[k] for k in counted), NOTHING) for found in (ways, ways[::-1]))
     allowed = exp_ends(together) if counted else (ONE, ONE)
     (least, most), (less, more) = above.ends(), below.ends()
     proved = after_hiding(delta, releases, (least - allowed[1] * more, most - allowed[0] * less))[1]
@@ -1626,7 +1561,6 @@ def guess_after_several_releases(proof: Content) -> str:
 PI = 31415926535897932384626433832795028841971693993751058209749445923078164
 PI_ENDS = Fraction(PI, 10**70), Fraction(PI + 1, 10**70)
 FINE_BITS = 240
-ROUNDED: tuple[Callable[[Fraction], int], ...] = (math.floor, math.ceil)
 
 
 def root_ends(x: Fraction) -> Ends:
@@ -1672,8 +1606,7 @@ def guess_through_gaussian_noise(proof: Content) -> str:
     mu, step, strip = (exact(proof[name]) for name in ("mu", "step", "strip"))
     require(0 <= mu <= 100 and 0 < step <= 1 and 0 < strip <= 10, "mu, step or strip is out of range")
     Work.spend(2000 * terms)
-    found = NOTHING
-    shift = root_ends(mu * mu / 2)
+    found, shift = NOTHING, root_ends(mu * mu / 2)
     for k in range(-terms, terms + 1):
         # Rounded outwards to a grid, so that numbers stay short; Φ grows.
         ends = [Fraction(f((k * step + s) * 2**200), 2**200) for f, s in zip(ROUNDED, shift, strict=True)]
@@ -1715,29 +1648,18 @@ def approximate_worst_guess(proof: Content) -> str:
 
 
 # ── Designs ─────────────────────────────────────────────────────────────────────────────────────────────────
-UNIT = 2**53
-PRIOR_ERROR = Fraction(1, 10**8)
-MOST_BITS = 2**17
+UNIT, MOST_BITS, PRIOR_ERROR = 2**53, 2**17, Fraction(1, 10**8)
 
 
 @lru_cache(maxsize=1 << 14)
 def power(alpha: Fraction, length: float) -> Fraction:
     """alpha^length for a whole length (any where alpha is 0 or 1), in numbers of bounded size."""
-    if length == 0:
-        return ONE
-    if alpha in (0, 1):
-        return alpha
+    if length == 0 or alpha in (0, 1):
+        return alpha if length else ONE
     require(length == int(length), "an exact alpha needs whole lengths")
     bits = max(alpha.numerator.bit_length(), alpha.denominator.bit_length())
     require(int(length) * bits <= MOST_BITS, "a power of alpha has too many digits")
     return Fraction(alpha ** int(length))
-
-
-def ratio(value: Any) -> Fraction:
-    """alpha, from 0 to 1."""
-    found = exact(value)
-    require(0 <= found <= 1, "alpha must be from 0 to 1")
-    return found
 
 
 def require_one_level(eps: Fraction | None, alpha: Fraction | None) -> None:
@@ -1768,8 +1690,7 @@ def optimal_design(proof: Content) -> str:
     spent = total(p * dot(losses, list(map(Fraction, row))) for p, losses, row in rows)
     lower, upper = (Fraction(nearest(proof[name])) for name in ("lower", "upper"))
     require(spent / UNIT <= upper, "the mechanism loses more than is claimed")
-    bound = _design_bound(space, known, prior, loss, proof)
-    require(lower <= bound, "the certificate proves less than is claimed")
+    require(lower <= _design_bound(space, known, prior, loss, proof), "the multipliers prove less than lower")
     ordered(lower, upper)
     name = f"ε = {eps}" if eps is not None else f"e^-ε = {alpha}"
     about = f"the mechanism on {space.size} inputs is private with {name} and loses at most {shown(upper)}"
@@ -1784,9 +1705,7 @@ def shrunk(length: float, eps: Fraction | None, alpha: Fraction | None) -> Ends:
     return dyadic(math.floor(low * 2**BITS), -BITS), dyadic(math.ceil(high * 2**BITS), -BITS)
 
 
-def on_arcs(
-    space: Space, value: Any, read: Callable[[Any], int]
-) -> Iterator[tuple[int, int, float, Any, Any]]:
+def on_arcs(space: Space, value: Any, read: Callable[[Any], int]) -> Iterator[tuple[Any, ...]]:
     """[arc, output, y]: ends and length of edge arc // 2, turned round where the arc is odd; output and y."""
     for arc, w, y in (items(entry, 3) for entry in items(value)):
         e, turned = divmod(read(arc), 2)
@@ -1846,8 +1765,7 @@ def _uniform_part(space: Space, known: Known, prior: Vector, loss: Matrix, part:
             lengths.add(length)
     require(len(lengths) <= 1, "the points of a uniform part are not all equally far apart")
     require(len(between_groups) == math.comb(len(groups), 2), "an edge between two groups is missing")
-    joined = Space(len(points), alike)
-    require(joined.components == len(groups), "points of one group are not joined at distance 0")
+    require(Space(len(points), alike).components == len(groups), "a group is not joined at distance 0")
     q, missing = known[lengths.pop()][0] if lengths else ONE, ZERO
     for losses in loss:
         rest = dict.fromkeys(groups, ZERO)
@@ -1861,7 +1779,7 @@ def _uniform_part(space: Space, known: Known, prior: Vector, loss: Matrix, part:
 
 def exact_optimal_design(proof: Content) -> str:
     """A private mechanism whose loss equals the bound of its multipliers."""
-    space, alpha = Space.read(proof["space"]), ratio(proof["alpha"])
+    space, alpha = Space.read(proof["space"]), probability(proof["alpha"], "alpha")
     mechanism = channel(proof["channel"], space.size)
     m, prior = len(mechanism[0]), prior_of(proof["prior"], space.size)
     bracket = columns_of(weighted(matrix(proof["loss"], m, space.size), prior))
@@ -1910,8 +1828,7 @@ def leakage_design(proof: Content) -> str:
 
 def _mixed(weights: list[Fraction], gain: Matrix) -> list[Fraction]:
     """What a mixture of guesses gains at each input."""
-    share, slack = total(weights), Fraction(len(gain) + 4, UNIT)
-    negative = any(value < 0 for row in gain for value in row)
+    share, slack, negative = total(weights), Fraction(len(gain) + 4, UNIT), min(map(min, gain)) < 0
     not_negative(weights, "a strategy")
     require(share <= 1 + slack and (not negative or share >= 1 - slack), "a strategy's weights must sum to 1")
     divisor = share if negative else max(share, ONE)
@@ -1919,8 +1836,7 @@ def _mixed(weights: list[Fraction], gain: Matrix) -> list[Fraction]:
 
 
 # ── Best whatever the prior ─────────────────────────────────────────────────────────────────────────────────
-LARGEST_CONE, LARGEST_SUBSETS, LARGEST_CUTS = 52, 12, 400
-LARGEST_CELLS, LARGEST_CELL = 20_000, 500
+LARGEST_CONE, LARGEST_SUBSETS, LARGEST_CUTS, LARGEST_CELLS, LARGEST_CELL = 52, 12, 400, 20_000, 500
 # A ray of a cone, and which of the half-spaces it lies on the edge of.
 Ray = tuple[tuple[Fraction, ...], frozenset[int]]
 
@@ -1956,11 +1872,10 @@ class Setting:
     """Constraints, a private mechanism and a loss."""
 
     def __init__(self, proof: Content) -> None:
-        self.space, self.alpha = Space.read(proof["space"]), ratio(proof["alpha"])
+        self.space, self.alpha = Space.read(proof["space"]), probability(proof["alpha"], "alpha")
         self.mechanism = channel(proof["channel"], self.space.size)
         self.loss = matrix(proof["loss"], None, self.space.size)
         self.space.require_private(self.mechanism, self.shrink, "the mechanism")
-        self.rays: list[tuple[Fraction, ...]] | None = None
         s = self.space
         self.about = s.size, s.edges, s.lengths, s.metric, s.places, self.alpha, self.mechanism, self.loss
 
@@ -1978,23 +1893,21 @@ class Setting:
         """Σ_y min_w Σ_x π_x·C[x,y]·ℓ[w,x]."""
         return total(map(min, columns_of(product(weighted(self.loss, prior), mechanism))))
 
+    @cached_property
     def extreme_columns(self) -> list[tuple[Fraction, ...]]:
         """The extreme rays of the cone of private columns."""
         n = self.space.size
-        if self.rays is None and self.space.is_uniform and n <= LARGEST_SUBSETS:
-            q = self.shrink(0)
-            choices = itertools.product((q, ONE), repeat=n)
-            self.rays = [ray for ray in choices if len(set(ray)) > 1] if q != 1 else [(ONE,) * n]
-        elif self.rays is None:
-            require(n + 2 * len(self.space.edges) <= LARGEST_CONE, "the cone of columns is too large")
-            rays = orthant(n)
-            for name, (x, z, e) in enumerate(self.space.arcs(), start=n):
-                normal = [ZERO] * n
-                normal[x] += 1
-                normal[z] -= self.shrink(e)
-                rays = cut(rays, normal, name)
-            self.rays = [ray for ray, _ in rays]
-        return self.rays
+        if self.space.is_uniform and n <= LARGEST_SUBSETS:
+            choices = itertools.product((self.shrink(0), ONE), repeat=n)
+            return [ray for ray in choices if len(set(ray)) > 1] if self.shrink(0) != 1 else [(ONE,) * n]
+        require(n + 2 * len(self.space.edges) <= LARGEST_CONE, "the cone of columns is too large")
+        rays = orthant(n)
+        for name, (x, z, e) in enumerate(self.space.arcs(), start=n):
+            normal = [ZERO] * n
+            normal[x] += 1
+            normal[z] -= self.shrink(e)
+            rays = cut(rays, normal, name)
+        return [ray for ray, _ in rays]
 
     def never_negative(self, cost: Vector) -> bool:
         """Whether Σ cost_x·c_x ≥ 0 for every private column c."""
@@ -2002,7 +1915,7 @@ class Setting:
             return costs_nothing_on_forest(self.space, cost, self.shrink)
         if self.space.is_uniform:
             return costs_nothing_even(cost, self.shrink(0))
-        return all(dot(cost, ray) >= 0 for ray in self.extreme_columns())
+        return all(dot(cost, ray) >= 0 for ray in self.extreme_columns)
 
 
 def universal_optimality(proof: Content) -> tuple[Setting, Fraction, str]:
@@ -2011,8 +1924,7 @@ def universal_optimality(proof: Content) -> tuple[Setting, Fraction, str]:
     n = setting.space.size
     priors = [prior_of(prior, n, "a prior") for prior in items(proof["priors"])]
     for prior, price in zip(priors, matrix(proof["prices"], len(priors), n), strict=True):
-        short = setting.lost(prior, setting.mechanism) - total(price)
-        require(short <= gap, "the prices are too low for the gap")
+        require(setting.lost(prior, setting.mechanism) - total(price) <= gap, "prices are too low for gap")
         for row in difference(weighted(setting.loss, prior), [price] * len(setting.loss)):
             require(setting.never_negative(row), "prices exceed what a private column costs")
     _require_corners(setting, {tuple(prior) for prior in priors})
@@ -2027,8 +1939,7 @@ def _require_corners(setting: Setting, listed: set[tuple[Fraction, ...]]) -> Non
     require(len(outputs) * len(setting.loss) <= LARGEST_CUTS, "there are too many cells of priors")
     cells, name = [orthant(n)], n
     for column in outputs:
-        costs = sorted({tuple(row) for row in weighted(setting.loss, column)})
-        pieces = []
+        costs, pieces = sorted({tuple(row) for row in weighted(setting.loss, column)}), []
         for cell, (w, best) in itertools.product(cells, enumerate(costs)):
             piece = cell
             for v, other in enumerate(costs):
@@ -2058,17 +1969,15 @@ def is_kernel(setting: Setting) -> bool:
     away = distances(setting.space)
     require(all(d is None or d.denominator == 1 for row in away for d in row), "distances must be whole")
     for column in columns_of(setting.mechanism):
-        y = column.index(max(column))
-        for value, d in zip(column, away[y], strict=True):
-            if d is None or value != column[y] * power(setting.alpha, float(d)):
-                return False
+        pairs = zip(column, away[column.index(max(column))], strict=True)
+        if any(d is None or value != max(column) * power(setting.alpha, float(d)) for value, d in pairs):
+            return False
     return True
 
 
 def universal_optimality_by_theorem(proof: Content) -> tuple[Setting, str]:
     """A theorem says that the mechanism is best whatever the prior."""
-    setting, theorem = Setting(proof), proof["theorem"]
-    witness = [whole(v) for v in items(proof["witness"])]
+    setting, theorem, witness = Setting(proof), proof["theorem"], [whole(v) for v in items(proof["witness"])]
     require(isinstance(theorem, str) and theorem in THEOREMS, "unknown theorem")
     words, rule = THEOREMS[theorem]
     require(rule(setting, witness), f"what the theorem asks for does not hold: {words}")
@@ -2085,7 +1994,7 @@ def _trivial(setting: Setting, witness: list[int]) -> bool:
     return one and all(_never_worse(setting.loss[witness[0]], row) for row in setting.loss)
 
 
-def _crossing(setting: Setting, witness: list[int]) -> bool:
+def _cross(setting: Setting, witness: list[int]) -> bool:
     """Of two listed actions the later is never worse again once it was better, along the path."""
     space, near = setting.space, setting.space.near
     path = space.is_forest and space.components == 1 and all(len(around) <= 2 for around in near)
@@ -2129,10 +2038,7 @@ def _pair(setting: Setting, witness: list[int]) -> bool:
 
 THEOREMS: dict[str, tuple[str, Callable[[Setting, list[int]], bool]]] = {
     "trivial": ("one action is best whatever the input (Fernandes, Lem 6.19)", _trivial),
-    "single crossing": (
-        "the geometric mechanism on a line, for a single-crossing loss (Theorem SC)",
-        _crossing,
-    ),
+    "single crossing": ("the geometric mechanism on a line, for a single-crossing loss (Theorem SC)", _cross),
     "tree": ("the exponential kernel on a tree, for Bayes risk (Theorem TREE-BAYES)", _tree),
     "pair": ("the loss is about two inputs, told apart as far as allowed (Fernandes, Lem 6.20)", _pair),
 }
@@ -2140,10 +2046,8 @@ THEOREMS: dict[str, tuple[str, Callable[[Setting, list[int]], bool]]] = {
 
 def universal_optimality_of_blocks(proof: Content) -> str:
     """Inputs of one block are not told apart, and the mechanism is best on one of each."""
-    setting = Setting(proof)
-    n = setting.space.size
-    blocks = [[whole(v) for v in items(block)] for block in items(proof["blocks"])]
-    listed = sorted(v for block in blocks for v in block)
+    setting, blocks = Setting(proof), [[whole(v) for v in items(block)] for block in items(proof["blocks"])]
+    n, listed = setting.space.size, sorted(itertools.chain(*blocks))
     require(all(blocks) and listed == list(range(n)), "the blocks are no partition")
     away, losses = distances(setting.space), columns_of(setting.loss)
     for block in blocks:
@@ -2218,17 +2122,14 @@ def least_regret(proof: Content) -> str:
     priors = [prior_of(prior, n, "a prior") for prior in items(proof["priors"])]
     weights = prior_of(proof["weights"], len(priors), "the weights of the priors")
     rivals = [setting.rival(rival, "a rival") for rival in items(proof["rivals"], len(priors))]
-    prices = vector(proof["prices"], n)
-    attained = dot(weights, list(map(setting.lost, priors, rivals)))
-    for ray in setting.extreme_columns():
+    prices, attained = vector(proof["prices"], n), dot(weights, list(map(setting.lost, priors, rivals)))
+    for ray in setting.extreme_columns:
         cost = dot(weights, [setting.lost(prior, [[c] for c in ray]) for prior in priors])
         require(cost >= dot(prices, ray), "a private column costs less than the prices say")
     bound = total(prices) - attained
     require(bound == gap, f"a regret of at least {bound} is proved, and one of at most {gap}")
-    rest = (
-        f"for one of {len(priors)} priors every private mechanism loses at least {bound} more than the best"
-    )
-    return f"{words}; and {rest}"
+    rest = f"every private mechanism loses at least {bound} more than the best"
+    return f"{words}; and for one of {len(priors)} priors {rest}"
 
 
 # ── Orders ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -2309,8 +2210,7 @@ def objecting_adversary(proof: Content) -> str:
     prior, gain, case = prior_of(proof["prior"], len(a)), matrix(proof["gain"], None, len(a)), proof["case"]
     require(case in ("average", "max"), "the case is unknown")
     before, after = (_expected(table_, gain, prior, case == "max") for table_ in (a, b))
-    stated = before == exact(proof["before"]) and after == exact(proof["after"])
-    require(stated, "the adversary does not expect what the proof states")
+    require([before, after] == [exact(proof[name]) for name in ("before", "after")], "another gain is stated")
     gap = after - before - 4 * max(abs(value) for row in gain for value in row) * missed
     require(gap > 0, "the adversary does not prefer B")
     who = f"an adversary with {len(gain)} actions"
@@ -2372,14 +2272,8 @@ def block_sizes(proof: Content) -> str:
 
 def odds(first: list[Fraction], second: list[Fraction]) -> Fraction | None:
     """The largest ratio of two probabilities of one output; None is infinite."""
-    best = ONE
-    for p, q in zip(first, second, strict=True):
-        low, high = min(p, q), max(p, q)
-        if high:
-            if not low:
-                return None
-            best = max(best, high / low)
-    return best
+    pairs = [(min(pair), max(pair)) for pair in zip(first, second, strict=True) if any(pair)]
+    return None if any(low == 0 for low, _ in pairs) else max((b / a for a, b in pairs), default=ONE)
 
 
 def compared(proof: Content) -> tuple[Matrix, Matrix, Fraction]:
@@ -2406,17 +2300,13 @@ def privacy_order(proof: Content) -> str:
     """A pair that B tells apart better."""
     a, b, _ = compared(proof)
     i, j = (whole(v, 0, len(b) - 1) for v in items(proof["pair"], 2))
-    y = whole(proof["output"], 0, len(b[0]) - 1)
-    mine = odds(a[i], a[j])
+    y, mine = whole(proof["output"], 0, len(b[0]) - 1), odds(a[i], a[j])
     shows = b[i][y] > b[j][y] and mine is not None and b[i][y] > mine * b[j][y]
     require(shows, "A tells the pair apart at least as well")
     return f"B tells secrets {i} and {j} apart at output {y} better than A ever does"
 
 
-Slope = tuple[Fraction, Fraction]
-
-
-def steeper(first: Slope, second: Slope) -> bool:
+def steeper(first: Ends, second: Ends) -> bool:
     """Whether ln p/d > ln q/e for two pairs (ratio, distance); equal ones are told by powers."""
     (p, d), (q, e) = first, second
     for bits in (128, 512, 2048, 8192):
@@ -2433,19 +2323,15 @@ def steeper(first: Slope, second: Slope) -> bool:
     return False
 
 
-def steepest(mechanism: Matrix, metric: list[list[Fraction | None]]) -> Slope | None:
+def steepest(mechanism: Matrix, metric: list[list[Fraction | None]]) -> Ends | None:
     """The largest ln(ratio)/distance; None is infinite."""
-    best: Slope = (ONE, ONE)
+    best: Ends = (ONE, ONE)
     for i, j in itertools.combinations(range(len(mechanism)), 2):
-        distance = metric[i][j]
-        if distance is not None:
-            found = odds(mechanism[i], mechanism[j])
-            if found == 1:
-                continue
+        distance, found = metric[i][j], odds(mechanism[i], mechanism[j])
+        if distance is not None and found != 1:
             if found is None or distance == 0:
                 return None
-            if steeper((found, distance), best):
-                best = (found, distance)
+            best = (found, distance) if steeper((found, distance), best) else best
     return best
 
 
@@ -2464,15 +2350,14 @@ def privacy_order_for_one_metric(proof: Content) -> str:
     return f"under this metric B's smallest ε {'exceeds' if larger else 'is at most'} A's"
 
 
-GEOMETRIC, RESPONSE, EXPONENTIAL = "truncated geometric", "randomised response", "exponential"
+FAMILIES = GEOMETRIC, RESPONSE, EXPONENTIAL = "truncated geometric", "randomised response", "exponential"
 
 
 def refinement_of_families(proof: Content) -> str:
     """One inequality between two members of known families (Fernandes, Thms 4.16 and 4.21)."""
     first, second, n = proof["first"], proof["second"], whole(proof["size"], 2)
     a, b = exact(proof["first_parameter"]), exact(proof["second_parameter"])
-    known = (GEOMETRIC, RESPONSE, EXPONENTIAL)
-    require(first in known and second in known, "a family is unknown")
+    require(first in FAMILIES and second in FAMILIES, "a family is unknown")
     require(0 < a < 1 and 0 < b < 1, "parameters are between 0 and 1")
     bits = max(a.denominator.bit_length(), b.denominator.bit_length())
     require(first == GEOMETRIC or n * n * bits <= 2**31, "the inequality is too long to check")
@@ -2513,14 +2398,11 @@ def _refined(first: str, second: str, a: Fraction, b: Fraction, n: int) -> bool:
 def order_of_noise(proof: Content) -> str:
     """Noise of a smaller ε is noise of a larger one and more, and never the other way."""
     (one, first), (other, second) = levels = [noise_level(proof[name]) for name in ("first", "second")]
-    require(
-        all(value > 0 and not (what == "alpha" and value == 1) for what, value in levels), "this is no noise"
-    )
+    require(all(value != (1 if what == "alpha" else 0) for what, value in levels), "this is no noise")
     holds, weight = flag(proof["holds"]), maybe(proof["weight"])
     require(holds is _at_least(levels), "the order of the two levels is the other way")
-    ratios = holds and one == other == "alpha"
-    expected = first / second * ((1 - second) / (1 - first)) ** 2 if ratios else None
-    require(weight == expected, "the share of noise that is 0 is another")
+    share = first / second * ((1 - second) / (1 - first)) ** 2 if holds and one == other == "alpha" else None
+    require(weight == share, "the share of noise that is 0 is another")
     words = "is noise of the first and independent noise" if holds else "cannot be made from the first"
     return f"noise of {other} = {second} for a step {words}, {one} = {first}, in every cell"
 
@@ -2549,7 +2431,7 @@ def _at_least(levels: list[tuple[str, Fraction]]) -> bool:
         (least, most), (less, more) = spent_at(one, first, bits), spent_at(other, second, bits)
         if least >= more or most < less:
             return least >= more
-    refuse("the two levels are too near to each other to be told apart")
+    raise Refused("the two levels are too near to each other to be told apart")
 
 
 # ── Noise ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -2689,9 +2571,8 @@ def tail_above(trials: int, hits: int, share: Fraction) -> Fraction:
     if (trials - hits) * share >= (hits + 1) * (1 - share):
         return ONE
     Work.spend(trials + 200 * math.isqrt(trials))
-    p, miss, odds = (Span.of((v, v)) for v in (share, 1 - share, share / (1 - share)))
-    ways = math.comb(trials, hits)
-    term = found = Span.of((Fraction(ways),) * 2) * p.power(hits) * miss.power(trials - hits)
+    p, q, odds = (Span.of((v, v)) for v in (share, 1 - share, share / (1 - share)))
+    term = found = Span.of((Fraction(math.comb(trials, hits)),) * 2) * p.power(hits) * q.power(trials - hits)
     for j in range(hits, trials):
         term = (term * odds).times(trials - j, j + 1)
         found = found + term
@@ -2760,8 +2641,7 @@ class Neighbours:
         data = table(value)
         self.form, self.size = data["form"], whole(data["size"], 1)
         self.pairs = [(whole(a), whole(b)) for a, b in couples(data["pairs"])]
-        self.lengths = vector(data["lengths"])
-        self.eps, self.alpha = maybe(data["eps"]), maybe(data["alpha"])
+        self.lengths, self.eps, self.alpha = vector(data["lengths"]), maybe(data["eps"]), maybe(data["alpha"])
         require(self.form in ("free", "uniform", "forest", "graph"), "the form is unknown")
         if self.form == "free":
             return
@@ -2773,8 +2653,7 @@ class Neighbours:
             require(all(length.denominator == 1 for length in self.lengths), "lengths must be whole")
             bits = max(self.alpha.numerator.bit_length(), self.alpha.denominator.bit_length())
             require(all(length * bits <= 10**6 for length in self.lengths), "a power of alpha is too long")
-        exist = all(a != b and a < self.size and b < self.size for a, b in self.pairs)
-        require(exist, "an edge names an input that does not exist")
+        require(all(a != b and max(a, b) < self.size for a, b in self.pairs), "an edge names no two inputs")
         self.known: dict[Fraction, Ends] = {}
         if self.form == "forest":
             self.tree = Space(self.size, self.pairs)
@@ -2783,10 +2662,8 @@ class Neighbours:
     def shrink(self, length: Fraction) -> Ends:
         """e^(-ε·length), or alpha^length, between two numbers."""
         if length not in self.known:
-            if self.alpha is not None:
-                self.known[length] = (self.alpha ** int(length),) * 2
-            else:
-                self.known[length] = exp_ends(-(self.eps or ZERO) * length)
+            exactly = None if self.alpha is None else (self.alpha ** int(length),) * 2
+            self.known[length] = exactly or exp_ends(-(self.eps or ZERO) * length)
         return self.known[length]
 
     def require_allowed(self, mechanism: Matrix) -> None:
@@ -2855,15 +2732,13 @@ def inference_frontier(proof: Content) -> str:
     require(tails == 0 or small, "what inputs stand for may be worth or give away more than 1")
     mechanism = channel(proof["mechanism"], n, len(gain))
     space.require_allowed(mechanism)
-    worth = weighted(gain, prior)
-    lower, upper = exact(proof["lower"]), exact(proof["upper"])
+    worth, lower, upper = weighted(gain, prior), exact(proof["lower"]), exact(proof["upper"])
     reached = total(dot(row, column) for row, column in zip(worth, columns_of(mechanism), strict=True))
     require(lower <= reached, "the mechanism is worth less than is claimed")
     prices = vector(proof["prices"], n)
     rest, bound = difference(worth, [prices] * len(worth)), total(prices) + tails
-    for leak, away, limit, value in zip(
-        leaks, given, limits, items(proof["weights"], len(joints)), strict=True
-    ):
+    parts = zip(leaks, given, limits, items(proof["weights"], len(joints)), strict=True)
+    for leak, away, limit, value in parts:
         require(column_maxima(product(leak, mechanism)) <= away, "the mechanism gives away more")
         weights = matrix(value, len(gain), len(leak))
         not_negative(itertools.chain(*weights), "the list of weights")
@@ -2886,8 +2761,7 @@ def inference_frontier(proof: Content) -> str:
 def likelihood(proof: Content) -> str:
     """max c ≤ 1 + bound, where c is the slope of the log-likelihood towards each value: it is concave."""
     p, counts = prior_of(proof["distribution"], None, "the estimate"), vector(proof["counts"])
-    rows = matrix(proof["rows"], len(p), len(counts))
-    outputs = [whole(v, 1) for v in items(proof["outputs"])]
+    rows, outputs = matrix(proof["rows"], len(p), len(counts)), [whole(v, 1) for v in items(proof["outputs"])]
     reports, bound = exact(proof["reports"]), exact(proof["bound"])
     require(sum(outputs) == len(counts), "rows, counts and distribution do not fit together")
     not_negative(counts, "the list of counts")
@@ -2942,8 +2816,7 @@ Bag = dict[int, int]
 
 def codes(proof: Content) -> str:
     """The law of what coordinates favour, every probability rounded up (Fernandes, Def 10.4.1)."""
-    bits, releases = whole(proof["bits"], 1), whole(proof["releases"], 1)
-    values = whole(proof["values"], 2)
+    bits, releases, values = whole(proof["bits"], 1), whole(proof["releases"], 1), whole(proof["values"], 2)
     steps = bits**2 * releases * (2 * releases + 1)
     require(steps <= MOST_STEPS, "there are too many coordinates and releases")
     distance, eps, xi = probability(proof["distance"]), level(proof), level(proof, "xi")
@@ -2963,10 +2836,9 @@ def codes(proof: Content) -> str:
 
     def excess(limit: Fraction) -> Fraction:
         """E[max(0, 1 - e^(limit - L))] at most."""
-        reach, spent = bits * releases, ZERO
-        for step in range(1, reach + 1):
-            if eps * step > limit:
-                spent += found[reach + step] * (1 - exp_ends(limit - eps * step, 640)[0])
+        reach = bits * releases
+        above = (step for step in range(1, reach + 1) if eps * step > limit)
+        spent = total(found[reach + step] * (1 - exp_ends(limit - eps * step, 640)[0]) for step in above)
         return min(ONE, spent / (1 << CODE_BITS))
 
     delta, guess = exact(proof["delta"]), exact(proof["guess"])
@@ -3042,17 +2914,16 @@ def _cost(plan: list[Any], first: Bag, second: Bag, vectors: Matrix, drawn: Size
 # A kind is checked by the function of its name, which returns what is proved, alone or last.
 NAMES = (
     "Dalenius witness; Gaussian noise; accuracy counter-example; additive capacity; "
-    "approximate worst guess; better for a prior; block sizes; class of adversaries; codes; "
-    "deficiency; documents; exact optimal design; guess after several releases; "
-    "guess through Gaussian noise; guess under a claim; guess under a divergence; "
-    "inference counter-example; inference frontier; largest gap over priors; leakage design; "
-    "leak in runs; least regret; likelihood; max refinement; no free lunch; noise; "
-    "noise of several tables; objecting adversary; optimal design; order of noise; partitions; "
-    "privacy order; privacy order for one metric; privacy order holds; refinement; "
+    "approximate worst guess; better for a prior; block sizes; class of adversaries; codes; deficiency; "
+    "documents; exact optimal design; guess after several releases; guess through Gaussian noise; "
+    "guess under a claim; guess under a divergence; inference counter-example; inference frontier; "
+    "largest gap over priors; leakage design; leak in runs; least regret; likelihood; max refinement; "
+    "no free lunch; noise; noise of several tables; objecting adversary; optimal design; order of noise; "
+    "partitions; privacy order; privacy order for one metric; privacy order holds; refinement; "
     "refinement of families; released mechanism; repeated guess between two values; staircase noise; "
     "transport; universal optimality; universal optimality by theorem; universal optimality of blocks; "
-    "worst leakage; worst leakage in closed form; worst leakage of a map; "
-    "worst leakage of a product; worst leakage, one way; worst of groups"
+    "worst leakage; worst leakage in closed form; worst leakage of a map; worst leakage of a product; "
+    "worst leakage, one way; worst of groups"
 )
 KINDS = {name: globals()[re.sub("[^a-z]+", "_", name.lower())] for name in NAMES.split("; ")}
 
@@ -3114,8 +2985,7 @@ def check(content: Any) -> tuple[bool, str]:
 
     What damaged data makes Python raise (a missing key, a number where a list belongs) refuses a proof too.
     """
-    Work.done = 0
-    proof = checked_format(content)
+    Work.done, proof = 0, checked_format(content)
     try:
         if proof["kind"] in LABELLED:
             items(proof.get("labels", []))
@@ -3139,10 +3009,8 @@ def read(path: str) -> Any:
         with open(path, "rb") as stream:
             content = stream.read(LARGEST_FILE + 1)
         text = content.decode("utf-8")
-    except OSError as problem:
-        raise NoProof(f"it cannot be read ({problem.strerror})") from None
-    except UnicodeDecodeError:
-        raise NoProof("it is not UTF-8") from None
+    except (OSError, UnicodeDecodeError) as problem:
+        raise NoProof(f"it cannot be read ({getattr(problem, 'strerror', 'it is not UTF-8')})") from None
     if len(content) > LARGEST_FILE:
         no_proof(f"it is larger than {LARGEST_FILE:,} bytes")
     return parse(text)
@@ -3191,8 +3059,7 @@ def main(arguments: Sequence[str] | None = None, bounded: bool = False) -> int:
     worst = 0
     for path in told.proofs:
         code, words, taken, content = judged(path, told.seconds, told.json)
-        worst = max(worst, code)
-        about = content.get("about")
+        worst, about = max(worst, code), content.get("about")
         if told.json:
             said = {"file": path, "holds": code == 0, "statement": words, "seconds": taken, "about": about}
             print(json.dumps(said, ensure_ascii=False))
