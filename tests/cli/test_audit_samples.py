@@ -87,3 +87,27 @@ def test_labels_and_vectors(tmp_path: Path, rows: list[str]) -> None:
     path.write_text("\n".join([header, *rows]), encoding="utf-8")
     done = runner.invoke(app, ["audit", "--samples", str(path), "--eps", "0.1", "--seed", "1"])
     assert done.exit_code == 1, done.output
+
+
+def test_runs_may_lie_in_a_folder_of_files(tmp_path: Path) -> None:
+    """The same answer as from one file, and a proof about all of them."""
+    whole = Path(runs(tmp_path, 0.5))
+    header, *lines = whole.read_text().splitlines()
+    folder, saved = tmp_path / "runs", str(tmp_path / "proof.json")
+    folder.mkdir()
+    for number in range(2):
+        part = lines[2000 * number : 2000 * (number + 1)]
+        (folder / f"{number}.csv").write_text("\n".join([header, *part]))
+    told = {}
+    for path in (str(whole), str(folder), str(folder / "*.csv")):
+        done = runner.invoke(app, ["audit", "--samples", path, "--eps", "1", "--seed", "1", "--json"])
+        told[path] = json.loads(done.output)["audit"]["eps_lower"]
+    assert len(set(told.values())) == 1
+    arguments = ["audit", "--samples", str(folder), "--eps", "1", "--seed", "1", "--proof", saved]
+    assert runner.invoke(app, arguments).exit_code == 1
+    assert runner.invoke(app, ["verify", saved, str(folder)]).exit_code == 0
+    (folder / "1.csv").write_text(f"{header}\n0,1")
+    assert runner.invoke(app, ["verify", saved, str(folder)]).exit_code == 1
+    (folder / "1.csv").write_text("input,result\n0,1")
+    done = runner.invoke(app, ["audit", "--samples", str(folder), "--eps", "1"])
+    assert isinstance(done.exception, SievertError) and "1.csv: has the columns" in str(done.exception)

@@ -175,7 +175,9 @@ GIVEN = {
 OTHERS: dict[str, dict[str, object]] = {
     "Gaussian": {"sigma": 2.0},
     "PullBack": {"anchor": 1},
+    "RayCluster": {"address": "ray://head:10001"},
     "DatabaseSource": {"source": "duckdb://x.db", "table": "x"},
+    "RayCluster": {"address": "ray://head:10001"},
     "ColumnProperty": {"column": "x"},
     "WhereProperty": {"where": {"x": 1}},
     "CountProperty": {"count": ["x"], "of": 1},

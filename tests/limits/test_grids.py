@@ -83,3 +83,23 @@ def test_grids_are_known_by_their_coordinates():
     assert grid_of(metrics.euclidean(moved)) is None
     assert grid_of(metrics.euclidean(cells[:100])) is None
     assert grid_of(metrics.line(2000)) is None
+
+
+@pytest.mark.parametrize("eps", [0, 1e-70, 1e-12, 2000, 1e300])
+def test_extreme_eps_is_proved_too(eps):
+    found = worst_leakage(metrics.euclidean(places(38, 40, 1.0)), eps)
+    assert found.certificate is not None and found.certificate.verify()
+    assert found.upper.log <= min(math.log(38 * 40) * (1 + 1e-12), eps * math.hypot(19, 20) * (1 + 1e-12))
+    assert found.lower.log >= (math.log(38 * 40) * (1 - 1e-12) if eps >= 2000 else 0)
+
+
+def test_the_proof_of_a_map_is_of_its_cells():
+    # The map by its list of distances proves what the map's own proof does, and no channel exceeds that.
+    rows, columns, level = 9, 7, Fraction(2)
+    grid = Grid(rows, columns, 1.0)
+    exact = worst_leakage(metrics.euclidean(places(rows, columns, 1.0)), level)
+    proof = grid.proof(level, grid.bounds(level).packing)
+    assert proof is not None
+    lower, upper = proof.bounds()
+    assert float(lower) <= exact.upper.factor and exact.lower.factor <= float(upper) * (1 + 1e-12)
+    assert float(upper) == pytest.approx(math.exp(exact.packing.log), rel=1e-6)

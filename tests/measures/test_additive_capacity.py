@@ -207,7 +207,6 @@ def test_ties_that_rounding_hides() -> None:
 @pytest.mark.parametrize(
     ("gains", "prior", "message"),
     [
-        ("spanning", None, 'gains="spanning" is known for a fixed prior'),
         ("all", None, "known are"),
         (None, None, "known are"),
     ],

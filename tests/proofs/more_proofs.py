@@ -9,6 +9,7 @@ FORMAT = "sievert proof 1"
 Content = dict[str, Any]
 UNIT = 2**53
 PATH = {"size": 3, "edges": [[0, 1], [1, 2]]}
+EDGE = {"size": 2, "edges": [[0, 1]]}
 CIRCLE = {"size": 4, "edges": [[0, 1], [1, 2], [2, 3], [3, 0]]}
 STRAIGHT = {
     "size": 3,
@@ -43,6 +44,38 @@ def limits() -> dict[str, Content]:
     pair = [{"vertices": [k, k + 1], "edges": [k]} for k in (0, 1)]
     rows = {"denominator": 10, "rows": [[7, 3], [3, 7]]}
     return {
+        "one edge": worst(
+            {"type": "points"},
+            {"type": "tree", "denominator": 10, "there": [4], "back": [4]},
+            space=EDGE,
+            eps="1/2",
+        ),
+        "tree of unlike weights": worst({"type": "tree", "mu": [0.0, 5.0]}, None, space=EDGE, eps="1/10"),
+        "tree of other weights": worst({"type": "tree", "mu": [5.0, 0.0]}, None, space=EDGE, eps="1/10"),
+        "block of a double edge": worst(
+            {
+                "type": "block bounds",
+                "blocks": [
+                    {"vertices": [0, 1], "edges": [0, 1], "upper": {"type": "points"}},
+                    {"vertices": [1, 2], "edges": [2], "upper": {"type": "points"}},
+                ],
+            },
+            None,
+            space={"size": 3, "edges": [[0, 1], [0, 1], [1, 2]]},
+        ),
+        "tree that tells nothing": worst(
+            {"type": "tree", "mu": [0.0, 0.0, 0.0]},
+            {"type": "tree", "denominator": 10, "there": [5, 5], "back": [5, 5]},
+            eps="0",
+        ),
+        "blocks that tell nothing": worst(
+            {"type": "block bounds", "blocks": [{**block, "upper": {"type": "points"}} for block in pair]},
+            {
+                "type": "blocks",
+                "blocks": [{**block, "denominator": 10, "rows": [[5, 5], [5, 5]]} for block in pair],
+            },
+            eps="0",
+        ),
         "weighted channel": worst(
             {"type": "packing", "y": [0.5, 0.25, 0.25]}, GUESS, weights=[0.5, 0.3, 0.2]
         ),
@@ -51,6 +84,9 @@ def limits() -> dict[str, Content]:
             {"type": "packing", "y": [1.0, 0.0, 0.0]}, None, weights=[1.0, 0.0, 0.0]
         ),
         "records": worst({"type": "cover", "centres": [0, 2], "radius": 1.0}, GUESS, copies=3),
+        "metric of long lengths": worst(
+            {"type": "points"}, None, space={**STRAIGHT, "lengths": [1.0 + 3 * 2.0**-50, 2.0, 1.0]}
+        ),
         "cover of a metric": worst(
             {"type": "cover", "centres": [0, 2], "radius": 1.25},
             {"type": "kernel", "z": [1.0, 0.5, 1.0], "t": 0.2},
@@ -351,6 +387,27 @@ def orders() -> dict[str, Content]:
         "noise of a smaller ε": proof(
             "order of noise", first={"eps": "2"}, second={"alpha": "1/4"}, holds=True, weight=None
         ),
+        "Gaussian of few terms": proof(
+            "guess through Gaussian noise",
+            values=2,
+            mu="1/2",
+            step="1",
+            strip="3",
+            terms=3,
+            lower="0",
+            upper="1",
+        ),
+        "leak in few runs": proof(
+            "leak in runs",
+            eps="0",
+            delta="0",
+            distance="1/2",
+            confidence="1/2",
+            likelier=[7, 8],
+            other=[1, 8],
+            low="1/2",
+            high="1/2",
+        ),
         "noise that is 1": proof("noise", eps="0", step_eps=None, step_alpha="1", moves=[[3, "1"]]),
         "noise of two moves": proof(
             "noise", eps="3/2", step_eps="1/2", step_alpha=None, moves=[[3, "1"], [4, "2"]]
@@ -492,6 +549,16 @@ MORE: dict[str, Content] = {**limits(), **promises(), **orders(), **designs()}
 
 # base, the entry that is changed, its new value: just beyond what the rule allows
 BEYOND: list[tuple[str, tuple[Any, ...], Any]] = [
+    ("one edge", ("space",), {**EDGE, "lengths": [1.0], "metric": True}),
+    ("tree of unlike weights", ("space",), {**EDGE, "lengths": [1.0], "metric": True}),
+    ("block of a double edge", ("upper", "blocks", 0, "edges"), [0, 0]),
+    ("cover of a metric", ("space", "lengths"), [1.0 + 5 * 2.0**-50, 2.0, 1.0]),
+    ("one edge", ("lower", "there"), [9]),
+    ("one edge", ("lower", "there"), [1]),
+    ("one edge", ("lower", "back"), [9]),
+    ("one edge", ("lower", "back"), [1]),
+    ("tree that tells nothing", ("lower", "there"), [5, 6]),
+    ("blocks that tell nothing", ("lower", "blocks", 0, "rows"), [[5, 5], [6, 4]]),
     ("cover of lengths", ("upper", "radius"), 1.7499999),
     ("points that are one", ("lower", "rows", 1), [6, 4]),
     ("block bounds", ("upper", "blocks", 1, "edges"), [0]),

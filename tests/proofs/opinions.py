@@ -99,6 +99,27 @@ def probes(checker: ModuleType) -> dict[str, Callable[[], str]]:
             found[name] = partial(_outcome, getattr(checker, read), value)
     for first, second in itertools.product(NUMBERS, repeat=2):
         found[f"spans of {first} and {second}"] = partial(_spans, checker, Fraction(first), Fraction(second))
+    for x in ("-16", "-2", "0", "1/2", "3", "15", "31/2"):
+        for name in ("below", "density"):
+            found[f"{name} {x}"] = partial(_digits, getattr(checker, name), x)
+    for name, up in itertools.product(("exp_low", "exp_high"), (False, True)):
+        found[f"{name} {up}"] = partial(_powers, checker, name, up)
+    for x in ("2", "0", "1/3"):
+        found[f"root of {x}"] = partial(_digits, checker.root_ends, x)
+    for trials, hits, share in (
+        (10, 7, "1/4"),
+        (7, 3, "1/2"),
+        (8, 4, "1/2"),
+        (5, 5, "1/3"),
+        (900, 500, "1/2"),
+    ):
+        found[f"{hits} of {trials} at {share}"] = partial(_tail, checker, trials, hits, Fraction(share))
+    for first, second in itertools.product(
+        ("truncated geometric", "randomised response", "exponential"), repeat=2
+    ):
+        for size, a in itertools.product((2, 3, 5), ("1/3", "3/4")):
+            name = f"{first}({a}) and {second} on {size}"
+            found[name] = partial(_families, checker, first, second, Fraction(a), size)
     for text in TEXTS:
         found[f"text {text[:12]} {len(text)}"] = partial(_outcome, checker.parse, text)
     return found
@@ -136,8 +157,30 @@ TEXTS = (
 )
 
 
-def _digits(ends: Any, x: str, bits: int) -> str:
-    return str([hex(value.numerator) for value in ends(Fraction(x), bits)])
+def _digits(ends: Any, x: str, *bits: int) -> str:
+    return str([hex(value.numerator) for value in ends(Fraction(x), *bits)])
+
+
+def _powers(checker: ModuleType, name: str, up: bool) -> str:
+    """One end of e^x, and of e^x for a length that is known to a relative 2^-48."""
+    metric = checker.Space(2, [(0, 1)], [1.0], True)
+    ends = [getattr(checker, name)(Fraction(x)) for x in ("1/3", "-1/3", "-200000")]
+    ends += [metric.factor(Fraction(rate), 1, up) for rate in ("1/2", "-1/2")]
+    return str([hex(value.numerator) for value in ends])
+
+
+def _tail(checker: ModuleType, trials: int, hits: int, share: Fraction) -> str:
+    return f"{float(checker.tail_above(trials, hits, share)):.15g}"
+
+
+def _families(checker: ModuleType, first: str, second: str, a: Fraction, size: int) -> str:
+    """Which parameters of the second refine the first, in steps of 1/40."""
+    try:
+        return "".join(
+            str(int(checker._refined(first, second, a, Fraction(k, 40), size))) for k in range(1, 40)
+        )
+    except checker.Refused as problem:
+        return str(problem)
 
 
 def _spans(checker: ModuleType, first: Fraction, second: Fraction) -> str:

@@ -269,7 +269,7 @@ def stopped(base: Any, folder: Path, url: str, monkeypatch: pytest.MonkeyPatch) 
 
     def ended(own: Any, question: Any, codes: Any = ()) -> Any:
         calls.append(question)
-        if len(calls) in (1, 6):
+        if len(calls) in (1, 5):
             base.execute("SELECT pg_terminate_backend(%s)", (own.connection.con.info.backend_pid,))
         return ask(own, question, codes)
 

@@ -347,7 +347,7 @@ def test_nothing_planted_becomes_part_of_the_output(
 BAD = {
     "empty folder": ('input = "in"', 'input = "none"', FileError, "is a folder without a file"),
     "no match": ('input = "in"', 'input = "in/*.parquet"', FileError, "no file matches this pattern"),
-    "strange file": ('input = "in"', 'input = "mixed"', FileError, r"notes\.md: is not data.*\*\.csv"),
+    "strange file": ('input = "in"', 'input = "mixed"', FileError, r"notes\.md: is in none.*\*\.csv"),
     "one file twice": ('input = "in"', 'input = "twice"', FileError, "is the same file as"),
     "no such engine": ("[release]", '[release]\nengine = "rey"', FileError, '"ray" nor the address'),
     "no host": ("[release]", '[release]\nengine = "ray://"', FileError, "nor the address"),

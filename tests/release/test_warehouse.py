@@ -137,7 +137,21 @@ def test_tables_given_in_python(folder: Path) -> None:
         assert totals(file, ibis.duckdb.from_connection(base).table("visits")) == expected
     for data in (frame, frame.lazy(), frame.to_pandas(), frame.to_arrow(), ibis.memtable(frame)):
         assert totals(file, data) == expected, type(data)
+    assert totals(file, folder / "parquet") == expected
     assert isinstance(frame.lazy(), polars.LazyFrame)
+
+
+def test_another_database_of_ibis(folder: Path) -> None:
+    import sqlite3
+
+    with sqlite3.connect(folder / "clinic.sqlite") as base:
+        base.execute("CREATE TABLE IF NOT EXISTS visits (region TEXT, amount INTEGER, id INTEGER)")
+        base.executemany("INSERT INTO visits VALUES (?, ?, ?)", [(r, a, 7) for r, a, _ in ROWS])
+    source = 'source = "sqlite://clinic.sqlite"\ntable = "visits"'
+    expected = totals(described(folder, 'input = "visits.csv"', REJECT))
+    assert totals(described(folder, source, REJECT)) == expected
+    with pytest.raises(FileError, match=r'too_many: "sample" is not written for sqlite'):
+        totals(described(folder, source))
 
 
 def test_a_release_from_a_database(folder: Path) -> None:
@@ -181,7 +195,7 @@ def test_only_distinct_cells_and_counts_leave(
     totals(described(folder, SOURCES[0], text))
     distinct = {row[:2] for row in ROWS}
     texts = {str(cell) for row in distinct for cell in row if cell is not None}
-    assert len(watched.asked) == {"sample": 5, "reject": 3}[too_many]
+    assert len(watched.asked) == {"sample": 4, "reject": 3}[too_many]
     for sql, answer in watched.asked:
         assert "COUNT(" in sql or "SUM(" in sql
         assert len(answer) <= len(distinct)
@@ -257,7 +271,7 @@ def test_a_database_that_stops(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(OutputError, match=r"stopped answering \(server closed.*nothing was charged"):
         sv.release.run(file, **asked)
     calls.clear()
-    monkeypatch.setattr(databases.DuckDb, "ask", stopping(5))
+    monkeypatch.setattr(databases.DuckDb, "ask", stopping(4))
     with pytest.raises(OutputError, match=r"stopped answering .* is charged .* and not published"):
         sv.release.run(file, **asked)
     monkeypatch.setattr(databases.DuckDb, "ask", ask)
@@ -434,6 +448,7 @@ def test_a_missing_driver_says_which_extra(folder: Path, monkeypatch: pytest.Mon
 
     for module, source, extra in (
         ("ibis", SOURCES[0], "sql"),
+        ("psycopg", 'source = "postgres://host/db"\ntable = "visits"', "postgres"),
         ("pyspark.sql", 'source = "spark://local[1]"\ntable = "visits"', "spark"),
     ):
         with monkeypatch.context() as patched:

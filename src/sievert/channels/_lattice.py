@@ -31,6 +31,8 @@ PRECISION = 160
 FINE = 2
 # What is this much smaller changes no digit of a sum: e^-45 < 2^-64.
 NEGLIGIBLE = 45.0
+# e^-ε is 0 in doubles.
+BEYOND = 1000
 # Terms of the end of a line or of a quadrant that are added up one by one.
 MOST_TERMS = 20_000_000
 
@@ -65,6 +67,8 @@ def lattice_sums(eps: Fraction) -> LatticeSums:
     """
     if eps == 0:  # all of it is infinitely far away, in no direction rather than another
         return LatticeSums(0.0, 0.0, 0.25, math.inf)
+    if eps > BEYOND:
+        return LatticeSums(1.0, 0.0, 0.0, 0.0)
     old = flint.ctx.prec
     flint.ctx.prec = PRECISION
     try:

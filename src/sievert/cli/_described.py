@@ -134,6 +134,7 @@ def answer(
             None if found.certificate is None else identified(found.certificate, scenario, **found.told)
         ),
         unproved=f"There is no certificate to save: {found.unproved}",
+        carried=getattr(found, "private", False) is not True,
         about=file,
     )
     return True

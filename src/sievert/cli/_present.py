@@ -16,6 +16,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -77,6 +78,7 @@ def present(
     proof: Callable[[], Proof | None] | None = None,
     unproved: str = "There is no certificate to save",
     about: Path | None = None,
+    carried: bool = False,
     title: str | None = None,
     good: bool = True,
     table: Callable[[], None] | None = None,
@@ -86,10 +88,10 @@ def present(
     """Write what was asked for, then print the answer.
 
     `page`, which is told the command, and `proof` are made only when they are asked for; `about` is the file
-    that the proof is checked against; `data` goes into the JSON beside the result's own; `table` prints one
-    below the sections, and `notes` come last.
+    that the proof is checked against; `carried` puts the proof into the page too; `data` goes into the JSON
+    beside the result's own; `table` prints one below the sections, and `notes` come last.
     """
-    written = _keep(asked, page, proof, unproved, about)
+    written = _keep(asked, page, None if proof is None else cache(proof), unproved, about, carried)
     if json:
         print_json({**result.to_dict(), **(data or {})})
         return
@@ -108,17 +110,28 @@ def _keep(
     proof: Callable[[], Proof | None] | None,
     unproved: str,
     about: Path | None,
+    carried: bool,
 ) -> list[str]:
     """Write the page and the proof, and say so in the order of the options."""
     said = []
     for option, path in asked.paths.items():
         if option == "report" and page is not None:
-            asked.write_text(path, page(typed_command()))
+            asked.write_text(path, _with_proof(page(typed_command()), proof if carried else None))
             said.append(f"Report written to {path}")
         if option == "proof" and proof is not None:
             check = "" if about is None else f"; check it with: sievert verify {path} {about}"
             said.append(f"Proof written to {path}{check}" if _save(asked, path, proof()) else unproved)
     return said
+
+
+def _with_proof(page: str, proof: Callable[[], Proof | None] | None) -> str:
+    """A page that carries the proof of its answer, where there is one."""
+    certificate = None if proof is None else proof()
+    if certificate is None:
+        return page
+    from sievert.report import page_with_proof
+
+    return page_with_proof(page, certificate)
 
 
 def _save(asked: Asked, path: Path, certificate: Proof | None) -> bool:

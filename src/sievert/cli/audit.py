@@ -34,7 +34,10 @@ def audit(
     ] = None,
     samples: Annotated[
         Path | None,
-        typer.Option(help="Audit a black box: a table of runs with the columns input and output."),
+        typer.Option(
+            help="Audit a black box: a table of runs with the columns input and output, or a "
+            "folder or pattern of them."
+        ),
     ] = None,
     eps: Annotated[
         float | None,

@@ -50,6 +50,7 @@ def compare(
         page=lambda command: page(result, command),
         proof=lambda: None if certificate is None else certificate.with_identity(digest_of(first, second)),
         unproved=f"There is no certificate to save: {main.uncertified}",
+        carried=True,
         good=result.can_replace is True,
         notes=[result.note] if result.note else [],
     )

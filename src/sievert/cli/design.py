@@ -80,6 +80,7 @@ def design(
             None if result.certificate is None else identified(result.certificate, scenario, eps=eps)
         ),
         unproved=f"There is no certificate to save: {result.uncertified}",
+        carried=True,
         about=file,
         table=None if columns is None else lambda: print_table(*columns, named=True),
         data={

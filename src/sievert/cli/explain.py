@@ -195,6 +195,7 @@ def _present(
         json=as_json,
         page=lambda command: page(found, None if scenario is None else scenario.to_toml(), command),
         proof=certificate,
+        carried=True,
         unproved=f"There is no certificate to save: {found.explanation.uncertified}",
         good=found.passed,
         data={"passed": found.passed} if answer is None else None,

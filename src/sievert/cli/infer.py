@@ -45,6 +45,7 @@ def infer(
         page=lambda command: page(result, scenario, command),
         proof=lambda: None if best is None else identified(best.certificate, scenario),
         unproved=f"There is no certificate to save: {result.uncertified}",
+        carried=True,
         about=file,
         good=result.passed,
         data={"passed": result.passed},

@@ -43,4 +43,6 @@ def limits(
         json=as_json,
         page=lambda command: page(result, scenario, limit_curves(scenario, result), command),
         proof=lambda: None if certificate is None else identified(certificate, scenario, eps=eps),
+        unproved=f"There is no certificate to save: {result.uncertified}",
+        carried=True,
     )

@@ -31,6 +31,10 @@ Method = Literal["auto", "frequentist", "nearest"]
 SMALLEST_SAMPLE = 20
 # Below this share of repeated outputs counting them says nothing about the next sample.
 LEAST_REPEATED = 0.5
+UNCERTIFIED = (
+    "the interval holds by Clopper and Pearson below and by McDiarmid above, and is computed in doubles; "
+    "which guesser was learned from which half of the runs is not written down, so that nobody could check it"
+)
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,7 @@ class BayesRisk(Result):
     before : success without the output
     bits : log2(guess/before)
     method : "frequentist" (count outputs) or "nearest" (vote of the nearest outputs)
+    uncertified : why the interval has no proof that others could check
     """
 
     risk: float
@@ -57,6 +62,7 @@ class BayesRisk(Result):
     confidence: float
     samples: int
     inputs: tuple[Hashable, ...]
+    uncertified: str = UNCERTIFIED
 
     def __float__(self) -> float:
         return self.risk

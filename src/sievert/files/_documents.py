@@ -17,7 +17,7 @@ from sievert.files._document import whole_schema
 from sievert.files._paths import OutputPath, OwnPath, files_read
 from sievert.files._scenario import Described
 from sievert.kinds import Count, NonNegative, Positive, PrivatePath, Probability, PublicPath, Reader, Section
-from sievert.tables import TextSource
+from sievert.tables import Engine, TextSource
 from sievert.text import Bag, Embedding, Length, WordFamily, WordMechanism, bag_of, require_policy, tokens
 
 __all__ = ["AttackModel", "TextDocument", "TextRelease", "TextScenario", "documents_schema"]
@@ -111,6 +111,9 @@ class TextRelease(Section):
     )
     sampler: Literal["exact", "float"] = Field(
         "exact", description="how words are drawn; Laplace noise needs `float`: it has no exact sampler"
+    )
+    engine: Engine | None = Field(
+        None, description="who does the work, a file at a time; this process unless given"
     )
     test_seed: Count | None = Field(
         None, description="the file is a test: noise comes from this seed, and is NOT private"

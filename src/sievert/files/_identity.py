@@ -26,6 +26,7 @@ from sievert.files._vectors import VectorScenario
 from sievert.kinds import paths_in
 from sievert.numerics import brief
 from sievert.proofs import Proof, Verification
+from sievert.tables import files_named
 
 __all__ = ["check_identity", "digest_of", "identified", "question_digest"]
 
@@ -111,7 +112,7 @@ def digest_of(*paths: str | Path, **options: Any) -> str:
         if path.suffix == ".toml":
             digests.append(question_digest(described(path) or load_scenario(path), **options))
         else:
-            digests.append(f"sha256:{_contents(path)}")
+            digests += [f"sha256:{_contents(file)}" for file in files_named(path)]
     if len(digests) == 1:
         return digests[0]
     return f"sha256:{hashlib.sha256(' '.join(digests).encode()).hexdigest()}"

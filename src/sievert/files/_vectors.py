@@ -6,6 +6,7 @@ distance.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,10 +19,12 @@ from sievert.files._document import whole_schema
 from sievert.files._paths import OutputPath, OwnPath, files_read
 from sievert.files._scenario import Described
 from sievert.kinds import Count, NonNegative, Positive, PrivatePath, Probability, PublicPath, Reader, Section
-from sievert.tables import UserVectors, VectorSource, read_table
+from sievert.tables import Engine, Unit, UserVectors, VectorSource, files_in, is_several, read_table
 from sievert.vectors import HashFamily, LocalityHash, VectorFamily, VectorMechanism
 
 __all__ = ["VectorDocument", "VectorRelease", "VectorScenario", "vectors_schema"]
+
+SUFFIXES = (".csv", ".parquet", ".npz")
 
 
 class VectorsModel(Section):
@@ -29,7 +32,7 @@ class VectorsModel(Section):
 
     input: PrivatePath = Field(
         description="a wide table (a row for each user), a long one (`user`, `item`, `rating`), or a sparse "
-        "matrix `.npz`"
+        "matrix `.npz`; or a folder or pattern of them, each user in one file"
     )
     dimension: Positive | None = Field(
         None, description="public number of items, the coordinates of a vector; or give `items`"
@@ -92,6 +95,9 @@ class VectorRelease(Section):
     )
     sampler: Literal["exact", "float"] = Field(
         "exact", description="how noise is drawn; Laplace noise needs `float`: it has no exact sampler"
+    )
+    engine: Engine | None = Field(
+        None, description="who does the work, a file at a time; this process unless given"
     )
     test_seed: Count | None = Field(
         None, description="the file is a test: noise comes from this seed, and is NOT private"
@@ -188,9 +194,17 @@ class VectorScenario(Described):
             )
         return found
 
-    def vectors(self) -> UserVectors:
-        """The private vectors."""
-        return self._read(str(self.document.vectors.input))
+    def units(self) -> list[Unit]:
+        """The files of private vectors, one by one."""
+        path = str(self.document.vectors.input)
+        if not is_several(path, self.folder):
+            return [Unit(path)]
+        files = files_in(path, self.folder, SUFFIXES)
+        return [Unit(os.path.relpath(file, self.folder)) for file in files]
+
+    def vectors(self, unit: Unit) -> UserVectors:
+        """The private vectors of a file."""
+        return self._read(unit.file)
 
     @cached_property
     def known(self) -> UserVectors | None:

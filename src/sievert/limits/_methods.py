@@ -18,6 +18,7 @@ from sievert.limits._blocks import (
     solve_blocks,
 )
 from sievert.limits._column_generation import dual_of, generate_rays
+from sievert.limits._orbits import orbit_bounds
 from sievert.limits._programs import (
     TINY,
     Optimum,
@@ -263,8 +264,9 @@ def _sparse(space: Space, eps: Fraction, reason: str | None = None) -> Rung:
     """Too large for a table of distances: blocks if they are small, else what a few searches give."""
     parts = None
     if reason is None and space.symmetries:
-        transitive = {"type": "transitive", "symmetries": [image.tolist() for image in space.symmetries]}
-        return Rung("vertex-transitive: one search", transitive, transitive, None)
+        found = orbit_bounds(space, eps)
+        if found is not None:
+            return Rung(*found, None, "packing over orbits is a bound, which its channel need not attain")
     # A connected space has Σ|B|² ≥ 4·(n - 1) entries in its blocks.
     few = 4 * (space.size - 1) <= MOST_BEFORE_FOLDING and len(space.pairs) <= MOST_PAIRS
     if reason is None and few:

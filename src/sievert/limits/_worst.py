@@ -15,7 +15,6 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sievert.channels import Channel
 from sievert.errors import PolicyError
@@ -241,7 +240,7 @@ def _solved_large(policy: Policy, target: Graph | Metric, eps: Fraction, records
     """The same for so many points that symmetries of the policy are worth naming."""
     known = LARGE.get(target)
     if known is None or known[:2] != (eps, records):
-        space = replace(space_of(target), symmetries=_record_symmetries(policy), alike=policy.alike_databases)
+        space = replace(space_of(target), symmetries=policy.exchanges, alike=policy.alike_databases)
         known = LARGE[target] = eps, records, worst_of_space(space, eps, records)
     return known[2]
 
@@ -276,16 +275,6 @@ def _target(given: Target) -> tuple[Graph | Metric, int]:
     found = target_of(given, "policy_or_metric")
     assert not isinstance(found, Policy)
     return found, 1
-
-
-def _record_symmetries(policy: Policy) -> tuple[NDArray[np.intp], ...]:
-    """Exchanges of records, where they lead from any possible database to every other: a known histogram."""
-    if policy.permitted is None or not policy.has_known_histogram:
-        return ()
-    listed = policy.permitted_databases
-    records = np.arange(policy.records)
-    swap = np.array([1, 0, *records[2:]])
-    return tuple(listed.positions(listed.rows[:, order]) for order in (swap, np.roll(records, 1)))
 
 
 def _unlimited(given: Target, individual: bool) -> WorstLeakage:
@@ -333,7 +322,9 @@ def _on_grid(grid: Grid, eps: Fraction, records: int) -> WorstLeakage:
     proof = grid.proof(eps, found.packing, records)
     if proof is not None:
         low, high = log2_bounds(*proof.bounds())
-        found = replace(found, reached=low * LN2, packing=high * LN2)
+        # Of an ε next to 0 the factor says less than the radius, whose bound loses no digits.
+        packing = min(high * LN2, found.radius)
+        found = replace(found, reached=min(low * LN2, packing), packing=packing)
     return _of_forms(
         found,
         "a map: the least bound by sums over its cells; planar geometric noise from below",

@@ -5,6 +5,7 @@
 | multiplicative | all | all, or given | Σ_y max_x C[x,y] over possible x |
 | additive | unit | all, or given | least total-variation distance of the rows from one distribution |
 | additive | spanning | given | Σ_y a_y·TV(δ^y, π) |
+| additive | spanning | all | its largest value, between a prior and a bound by the distances of two rows |
 | additive | signed | any with full support | 1 - Σ_y min_x C[x,y] |
 | multiplicative | a property | all | 1 + largest total-variation distance of a row with it and one without |
 | risk | identity | all | 1 / (1 - largest total-variation distance of two rows) |
@@ -48,6 +49,7 @@ from sievert.measures._capacities import (
 from sievert.measures._columns import float_prior
 from sievert.measures._extremes import excess_of_maxima, furthest_rows, row_distance, sum_of_maxima
 from sievert.measures._power_sums import even_divergence, row_negentropies
+from sievert.measures._spanning import spanning_radius
 from sievert.measures._structured import log2, product_of_powers, record_priors, tuple_prior
 from sievert.numerics import UNIT, brief, choice, in_bits, log_sum
 from sievert.proofs import AdditiveCapacityProof
@@ -200,10 +202,8 @@ def _signed(channel: Channel, prior: object) -> Capacity:
 
 def _spanning(channel: Channel, prior: object) -> Capacity:
     if prior is None:
-        raise GainError(
-            'prior is None; the capacity over gains="spanning" is known for a fixed prior: '
-            "give one, e.g. sv.uniform(n)"
-        )
+        found = spanning_radius(channel)
+        return Capacity(None, found.value, None, WORDS["spanning"], found.prior, found.gap)
     belief = as_prior(tuple_prior(channel, prior), channel)
     return Capacity(None, spanning_capacity(channel, belief), None, WORDS["spanning"], belief)
 

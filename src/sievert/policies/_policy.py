@@ -349,6 +349,25 @@ class Policy:
             rows[:, kind_of == kind] = np.sort(rows[:, kind_of == kind], axis=1)
         return np.asarray(np.unique(rows, axis=0, return_inverse=True)[1].ravel(), dtype=np.intp)
 
+    @property
+    def exchanges(self) -> tuple[NDArray[np.intp], ...]:
+        """Where exchanges of records that count alike lead each permitted database; they generate all such.
+
+        Empty where every combination of values is possible, or no two records are known to count alike.
+        """
+        kind_of = self._known.kind_of if self.constrained else None
+        if kind_of is None:
+            return ()
+        listed, found = self._known.databases, []
+        for kind in np.unique(kind_of):
+            members = np.flatnonzero(kind_of == kind)
+            for moved in ([1, 0, *range(2, len(members))], np.roll(np.arange(len(members)), 1)):
+                if len(members) > 1:
+                    order = np.arange(self.records)
+                    order[members] = members[moved]
+                    found.append(listed.positions(listed.rows[:, order]))
+        return tuple(found)
+
     def neighbours(self, database: object) -> list[Database]:
         """The databases adjacent to a given one (Edwards et al., Def. 2: as seen from this one).
 

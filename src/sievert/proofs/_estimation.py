@@ -97,9 +97,8 @@ class LikelihoodProof(Proof):
     def meaning(self) -> str:
         nats = at_most((self.bound + 4 * self._check()) * self.reports)
         return (
-            f"among all ways in which the {float(self.reports):g} people may be spread over "
-            f"{len(self.distribution)} values, none explains their reports better than this one by more than "
-            f"a factor of e^{nats}."
+            f"among all distributions of the {len(self.distribution)} values, none explains the "
+            f"{float(self.reports):g} reports better than this one by more than a factor of e^{nats}."
         )
 
     def _check(self) -> Fraction:

@@ -34,6 +34,8 @@ LARGEST_CELLS = 10**6
 MAP_PRODUCTS = 4 * 10**9
 LARGEST_REACH = 1000
 PRECISION = 192
+# Powers of 2 and e beyond this are not written out.
+FAR = 20_000
 MOST_TERMS = 400
 # Between these, products of a weight and a power of e are rounded by a relative unit, and never overflow.
 LEAST, MOST = 1e-100, 1e100
@@ -214,6 +216,8 @@ class MapLeakageProof(Proof):
             if factor:
                 for part in _shifted(table, sums, a, b):
                     np.add(part[1], factor * part[0], out=part[1])
+        if kernel.size == 1:
+            return sums
         # Of positive terms each sum and product is off by a relative unit at most.
         return np.asarray(sums * (1 - 2 * (4 * kernel.size + 4) * UNIT))
 
@@ -232,9 +236,9 @@ class MapLeakageProof(Proof):
 
     def _reached(self) -> Fraction:
         """(n + 2(rows + columns)·h + 4Q)/(1 + 4h + 4Q) with h = Σ e^(-t·k) and Q the sum over a quadrant."""
-        if self.level == 0:
-            return Fraction(1)
         low, high = _wave(self.level, 1)
+        if high == 1:  # ε is 0, or too small to tell
+            return Fraction(1)
         cells, around = self.rows * self.columns, 2 * (self.rows + self.columns)
         if self.terms is None:
             # Poisson's formula, and (1+x)^(-3/2) ≤ 1 - 3x/2 + 15x²/8.
@@ -273,7 +277,7 @@ class MapLeakageProof(Proof):
         lower, upper = self.bounds()
         each = "" if self.copies == 1 else f" to the power of {self.copies} (records)"
         where = (
-            f"on a map of {self.rows} by {self.columns} cells, {self.step} wide, with ε = "
+            f"on a map of {self.rows} by {self.columns} cells, {eps_in_words(self.step)} wide, with ε = "
             f"{eps_in_words(self.eps)} for a unit of distance,"
         )
         ends = shown_value(upper, down=False), shown_value(lower, down=True)
@@ -364,7 +368,8 @@ def _exact(ball: flint.arb) -> Fraction:
 def _upper(ball: flint.arb) -> Fraction:
     if not ball.is_finite():
         raise ValueError("a sum over the plane is not finite")
-    return _exact(ball.upper())
+    tiny = flint.arb(2) ** -FAR
+    return Fraction(1, 2**FAR) if ball < tiny else _exact(ball.upper())
 
 
 def _wave(level: Fraction, square: int) -> Ends:
@@ -372,8 +377,8 @@ def _wave(level: Fraction, square: int) -> Ends:
     with flint.ctx.workprec(PRECISION):
         root = flint.arb(square).sqrt()
         exponent = _ball(level) * root
-        if exponent > 20_000:
-            return Fraction(0), Fraction(1, 2**20_000)
+        if exponent > FAR:
+            return Fraction(0), Fraction(1, 2**FAR)
         ball = (-exponent).exp()
         return max(Fraction(0), _exact(ball.lower())), min(Fraction(1), _exact(ball.upper()))
 

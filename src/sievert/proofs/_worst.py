@@ -291,13 +291,7 @@ def transitive_value(space: ProofSpace, eps: Fraction, certificate: dict[str, An
     """n/Σ_d n_d·e^(-εd), rounded down or up, after checking that the symmetries reach every point."""
     if space.metric or not space.whole:
         raise ValueError("a transitive certificate needs a graph with whole lengths")
-    images = [indices(image) for image in certificate["symmetries"]]
-    for image in images:
-        _require_symmetry(space, image)
-    start = np.tile(np.arange(space.size), len(images))
-    stop = np.concatenate([*images, np.empty(0, dtype=np.intp)])
-    joined = coo_array((np.ones(len(start)), (start, stop)), shape=(space.size, space.size))
-    if connected_components(joined, directed=False)[0] > 1:
+    if _orbits(space, certificate).max(initial=0) > 0:
         raise ValueError("the symmetries do not move one point to every other")
     away = space.distances_from(np.array([0]))
     if not np.isfinite(away).all():
@@ -312,6 +306,85 @@ def transitive_value(space: ProofSpace, eps: Fraction, certificate: dict[str, An
         Fraction(0),
     )
     return space.size / total
+
+
+def _orbits(space: ProofSpace, certificate: dict[str, Any]) -> NDArray[np.intp]:
+    """The orbit of each point under the symmetries, numbered by first points, after checking these."""
+    images = [indices(image) for image in certificate["symmetries"]]
+    for image in images:
+        _require_symmetry(space, image)
+    start = np.tile(np.arange(space.size), len(images))
+    stop = np.concatenate([*images, np.empty(0, dtype=np.intp)])
+    joined = coo_array((np.ones(len(start)), (start, stop)), shape=(space.size, space.size))
+    label = connected_components(joined, directed=False)[1]
+    first = np.unique(label, return_index=True)[1]
+    place = np.empty(len(first), dtype=np.intp)
+    place[np.argsort(first)] = np.arange(len(first))
+    return np.asarray(place[label], dtype=np.intp)
+
+
+def _orbit_sums(
+    space: ProofSpace, eps: Fraction, label: NDArray[np.intp], values: FloatArray, down: bool
+) -> list[Fraction]:
+    """Σ_i values[orbit of i]·e^(-ε·d(r, i)) for the first point r of each orbit, rounded down or up."""
+    enclose = exp_below if down else exp_above
+    known: dict[float, Fraction] = {}
+    found = []
+    for source in np.unique(label, return_index=True)[1].tolist():
+        away = np.ravel(space.distances_from(np.array([source])))
+        reached = np.isfinite(away)
+        pairs, counts = np.unique(np.stack([away[reached], label[reached]]), axis=1, return_counts=True)
+        total = Fraction(0)
+        for far, orbit, count in zip(*pairs.tolist(), counts.tolist(), strict=True):
+            if far not in known:
+                known[far] = enclose(-eps * Fraction(far)) if far else Fraction(1)
+            total += count * Fraction(float(values[int(orbit)])) * known[far]
+        found.append(total)
+    return found
+
+
+def _orbit_values(
+    proof: WorstLeakageProof, certificate: Certificate, name: str
+) -> tuple[NDArray[np.intp], FloatArray]:
+    """Orbits, and a number ≥ 0 for each."""
+    if proof.space.metric or not proof.space.whole:
+        raise ValueError("a certificate over orbits needs a graph with whole lengths")
+    label, values = _orbits(proof.space, certificate), floats(certificate[name])
+    if values.shape != (int(label.max()) + 1,) or not (values >= 0).all() or not values.any():
+        raise ValueError(f"a certificate over orbits needs {name} ≥ 0 for each orbit, not all 0")
+    return label, values
+
+
+def _orbits_above(proof: WorstLeakageProof, certificate: Certificate) -> Fraction:
+    """Packing with a vector that is the same at points that symmetries exchange: one of each is covered."""
+    label, y = _orbit_values(proof, certificate, "y")
+    least = min(_orbit_sums(proof.space, proof.eps, label, y, down=True))
+    if least <= 0:
+        raise ValueError("the packing vector leaves some point uncovered")
+    return _orbit_total(label, y) / least
+
+
+def _orbits_below(proof: WorstLeakageProof, certificate: Certificate) -> Fraction:
+    """The kernel channel with weights that are the same at points that symmetries exchange."""
+    label, z = _orbit_values(proof, certificate, "z")
+    t = Fraction(number(certificate["t"]))
+    if not 0 <= t < 1:
+        raise ValueError("the kernel needs 0 ≤ t < 1")
+    low, high = (_orbit_sums(proof.space, proof.eps, label, z, down) for down in (True, False))
+    scale = max(high)
+    least, most = ([1 - (1 - t) * row / scale for row in rows] for rows in (high, low))
+    ends = np.column_stack([label[proof.space.pairs], proof.space.lengths.astype(np.intp)])
+    for a, b, length in np.unique(ends, axis=0).tolist():
+        growth = exp_below(proof.eps * length)
+        if most[a] > growth * least[b] or most[b] > growth * least[a]:
+            raise ValueError("the remainder of the kernel channel is not private")
+    return (1 - t) * _orbit_total(label, z) / scale + max(least)
+
+
+def _orbit_total(label: NDArray[np.intp], values: FloatArray) -> Fraction:
+    """The sum over all points."""
+    sizes = np.bincount(label).tolist()
+    return sum((size * Fraction(v) for size, v in zip(sizes, values.tolist(), strict=True)), Fraction(0))
 
 
 def _require_symmetry(space: ProofSpace, image: NDArray[np.intp]) -> None:
@@ -333,6 +406,7 @@ Value = Callable[[WorstLeakageProof, Certificate], Fraction]
 UPPER: dict[str, Value] = {
     "parts": _parts_above,
     "packing": _packing_above,
+    "orbits": _orbits_above,
     "cover": _cover_above,
     "points": lambda proof, _: Fraction(proof.space.size),
     "dual": lambda proof, found: dual_bound(proof.space, proof.eps, proof.objective(), found),
@@ -345,12 +419,13 @@ LOWER: dict[str, Value] = {
     "parts": _parts_below,
     "channel": _channel_below,
     "kernel": _kernel_below,
+    "orbits": _orbits_below,
     "levels": lambda proof, found: levels_value(proof.space, proof.eps, found["source"]),
     "tree": lambda proof, found: tree_lower(proof.space, proof.eps, found),
     "blocks": lambda proof, found: blocks_lower(proof.space, proof.eps, found, channel_diagonal),
     "transitive": lambda proof, found: transitive_value(proof.space, proof.eps, found, down=True),
 }
 # Upper certificates that are packing vectors: only these multiply over records (the capacity may not).
-PACKINGS = ("packing", "cover", "points", "transitive")
+PACKINGS = ("packing", "cover", "points", "transitive", "orbits")
 # Certificates for weights or gains of any kind; the others bound the capacity only.
 ANY_GAIN = ("packing", "dual", "channel", "kernel")

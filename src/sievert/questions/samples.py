@@ -14,9 +14,13 @@ from sievert.estimation import BayesRisk, BlackBoxAudit, audit_samples, bayes_ri
 from sievert.files import Scenario
 from sievert.questions.explain import stated_claim
 from sievert.results import Result
-from sievert.tables import read_table
+from sievert.spaces import Table
+from sievert.tables import files_in, is_several, read_table
 
 __all__ = ["SamplesAudit", "samples_audit"]
+
+# Tables of runs that a folder may hold.
+SUFFIXES = (".csv", ".parquet")
 
 
 @dataclass(frozen=True)
@@ -74,8 +78,11 @@ def samples_audit(
 
 
 def _runs(path: Path) -> tuple[list[Hashable], list[Any]]:
-    """Inputs and outputs from a table with the columns input and output (several: output_1, output_2, …)."""
-    table = read_table(path)
+    """Inputs and outputs from a table with the columns input and output (several: output_1, output_2, …).
+
+    A folder or a pattern is its tables, one after another.
+    """
+    table = _tables(path) if is_several(path) else read_table(path)
     columns = [k for k, name in enumerate(table.header) if name == "output" or name.startswith("output_")]
     if "input" not in table.header or not columns:
         raise FileError(
@@ -92,3 +99,18 @@ def _runs(path: Path) -> tuple[list[Hashable], list[Any]]:
         is_numeric = False
     chosen: list[list[Any]] = numbers if is_numeric else cells
     return inputs, [row[0] if len(columns) == 1 else tuple(row) for row in chosen]
+
+
+def _tables(path: Path) -> Table:
+    """The tables of a folder or pattern as one; all must have the same columns."""
+    first, *others = [read_table(file) for file in files_in(path, ".", SUFFIXES)]
+    for other in others:
+        if other.header != first.header:
+            raise FileError(
+                f"{other.path}: has the columns {', '.join(other.header)}, but {first.path} has "
+                f"{', '.join(first.header)}; give runs of one mechanism in tables of the same columns"
+            )
+        if other.typed != first.typed:
+            raise FileError(f"{other.path}: is not in the format of {first.path}; give tables of one format")
+    rows = [row for table in (first, *others) for row in table.rows]
+    return Table(path, first.header, rows, typed=first.typed)

@@ -33,6 +33,7 @@ __all__ = [
     "chosen_tables",
     "computed",
     "noisy_table",
+    "read_columns",
     "refuse_too_many",
     "true_answer",
 ]
@@ -152,6 +153,11 @@ def _counted(plan: Plan, there: Warehouse, seen: Fingerprints | None) -> _Read:
     if seen is not None:
         seen.add_counted(facts)
     return found
+
+
+def read_columns(plan: Plan) -> list[str]:
+    """The columns on which a table depends: with rows chosen by person, also whose they are."""
+    return [*plan.columns, *([str(plan.data.person)] if _samples(plan) else [])]
 
 
 def _samples(plan: Plan) -> bool:

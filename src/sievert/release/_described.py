@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from abc import abstractmethod
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import wraps
 from pathlib import Path
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self
 
 from sievert.errors import FileError, LedgerError, NotAcceptedError
 from sievert.files import Described
 from sievert.ledger import Ledger, Reservation
-from sievert.numerics import number
+from sievert.numerics import number, on_device
 from sievert.release._account import Accounted
-from sievert.release._local import OUTPUT
+from sievert.release._local import OUTPUT, State
 from sievert.release._plan import NOT_PRIVATE, SEEDED
 from sievert.release._protocol import (
     SIDECAR,
@@ -27,18 +28,39 @@ from sievert.release._protocol import (
     released,
     seed_of,
 )
+from sievert.release._units import draw_parts, manifest, manifest_hash
 from sievert.results import Result
-from sievert.tables import TableWriter, require_writable, table_writer
+from sievert.tables import Contents, Engine, TableWriter, Workers, require_writable, table_writer
 
 __all__ = [
     "DescribedJob",
     "DescribedPlan",
     "DescribedPreview",
     "DescribedRelease",
+    "on_told_device",
     "preview_described",
     "run_described",
 ]
-Read = TypeVar("Read")
+Work = Callable[[Any, Any], Any]
+
+
+@dataclass(frozen=True)
+class Told:
+    """What every worker is told: the job, and the device that it may use."""
+
+    job: Any
+    device: str | None
+
+
+def on_told_device(work: Work) -> Work:
+    """Work that is told its job, done on the device that was asked for."""
+
+    @wraps(work)
+    def done(told: Told, task: Any) -> Any:
+        with on_device(told.device):
+            return work(told.job, task)
+
+    return done
 
 
 @dataclass(frozen=True)
@@ -134,7 +156,7 @@ class DescribedPlan(Accounted):
 
 
 @dataclass(frozen=True)
-class DescribedJob(Job[Read, Any]):
+class DescribedJob(Job[tuple[Contents, ...], Any]):
     """One release of such a file.
 
     Attributes
@@ -146,6 +168,7 @@ class DescribedJob(Job[Read, Any]):
     """
 
     plan: DescribedPlan
+    workers: Workers | None = field(default=None, repr=False)
 
     budget_line: ClassVar[str]
     drawn_exactly: ClassVar[str]
@@ -203,12 +226,24 @@ class DescribedJob(Job[Read, Any]):
     def meaning(self) -> str:
         """What the cost is worth, in a sentence."""
 
-    @abstractmethod
-    def digest(self, read: Read) -> str:
-        """A hash of the data."""
+    def fingerprint(self, read: Sequence[Contents], salt: str) -> str:
+        return manifest_hash(read, salt)
 
-    def fingerprint(self, read: Read, salt: str) -> str:
-        return hashlib.sha256(f"{salt}{self.digest(read)}".encode()).hexdigest()
+    def units(self, read: Sequence[Contents]) -> list[dict[str, Any]]:
+        return manifest(read)
+
+    def done(self, work: Work, tasks: Sequence[Any]) -> Iterator[Any]:
+        """What workers make of tasks; each is told of the job, and on which device it is done."""
+        assert self.workers is not None
+        return self.workers.map(work, tasks)
+
+    def drawn_parts(
+        self, work: Work, read: Sequence[Contents], held: Reservation, state: State, asked: Asked
+    ) -> list[Path]:
+        """Have every unit drawn into a part of its own, which the output is made of."""
+        assert self.workers is not None
+        report = asked.reporter("drawing", sum(item.rows for item in read))
+        return draw_parts(work, read, self.workers, held, state, held.workplace / "drawn", report)
 
     def writer(self, held: Reservation) -> TableWriter:
         """Writes the output; a test is marked in every row."""
@@ -264,7 +299,7 @@ class DescribedJob(Job[Read, Any]):
         }
 
 
-def _jobs(scenario: Described) -> type[DescribedJob[Any]]:
+def _jobs(scenario: Described) -> type[DescribedJob]:
     """What releases the files of a kind."""
     if scenario.table == "documents":
         from sievert.release._documents import DocumentsJob
@@ -284,7 +319,9 @@ def run_described(
         failed = job.audit(scenario).failed
         if failed:
             raise NotAcceptedError(f"{scenario.source}: not released: {'; '.join(failed)}")
-    found: DescribedRelease = released(job, asked)
+    engine = job.plan.rules.engine or Engine.resolve("one")
+    with engine.start(Told(job, asked.device)) as workers:
+        found: DescribedRelease = released(replace(job, workers=workers), asked)
     return found
 
 

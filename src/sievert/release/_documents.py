@@ -1,8 +1,8 @@
 """Release documents: read and check all, charge, draw every word anew, write bags in random order.
 
-Documents are drawn in blocks, each with bits of its own under one sealed key, so that an interrupted run is
-finished with the same words at no further cost. Nothing is published but the noisy words: no name, and no
-order, neither of the words nor of the documents.
+Files of documents are units of work, each with bits of its own under one sealed key, so that an interrupted
+run is finished with the same words at no further cost, whoever does the work. Nothing is published but the
+noisy words: no name, and no order, neither of the words nor of the documents.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
+from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, BinaryIO
 
@@ -25,10 +26,11 @@ from sievert.files import TextScenario
 from sievert.ledger import Ledger, Relation, Reservation
 from sievert.numerics import in_percent, number, read_eps
 from sievert.questions.documents import DocumentsAudit, audit_documents
-from sievert.release._described import DescribedJob, DescribedPreview, DescribedRelease
+from sievert.release._described import DescribedJob, DescribedPreview, DescribedRelease, on_told_device
 from sievert.release._local import SealedBits, State
 from sievert.release._protocol import Asked, Drawn
-from sievert.tables import TableWriter, Text, fits
+from sievert.release._units import Part, changed, publish
+from sievert.tables import Contents, TableWriter, Text, Unit, fits, open_rows
 from sievert.text import Bag, promise, promised, released, verdict
 
 __all__ = ["DocumentsJob", "DocumentsPreview", "DocumentsRelease"]
@@ -83,15 +85,7 @@ class DocumentsRelease(DescribedRelease):
 
 
 @dataclass(frozen=True)
-class _Read:
-    """What one pass over the documents found: a hash of all, and how many."""
-
-    digest: str
-    count: int
-
-
-@dataclass(frozen=True)
-class DocumentsJob(DescribedJob[_Read]):
+class DocumentsJob(DescribedJob):
     """Every word drawn anew, documents and words in random order."""
 
     budget_line = "person = 3.0 in it: the most ε per unit of distance for a person"
@@ -140,39 +134,36 @@ class DocumentsJob(DescribedJob[_Read]):
         nats = promise(first, second, scenario.mechanism, scenario.length).nats
         return f"Between the first two references that is {nats:.4g} nats: {verdict(nats)}."
 
-    def read(self, asked: Asked) -> _Read:
-        digest, count, owned = hashlib.sha256(), 0, Counter[str]()
+    def read(self, asked: Asked) -> tuple[Contents, ...]:
         most = self.scenario.document.documents.documents_per_person
+        found, owned, count = [], Counter[str](), 0
         report = asked.reporter("reading")
-        for text, bag in self._bags():
-            count += 1
-            digest.update(_told(text, bag))
-            if text.person is not None:
-                owned[text.person] += 1
-                if owned[text.person] > most:
-                    raise DataError(
-                        f"{text.name}: the same person has more than {most} document(s); raise "
-                        "documents.documents_per_person, which multiplies what is charged, or leave some out"
-                    )
+        for contents, people in self.done(check_texts, self.scenario.texts.units()):
+            found.append(contents)
+            owned.update(people)
+            count += contents.rows
             if report is not None:
                 report(count)
-        return _Read(digest.hexdigest(), count)
+        if owned and max(owned.values()) > most:
+            raise DataError(
+                f"{self.scenario.texts.pattern}: the same person has more than {most} document(s); raise "
+                "documents.documents_per_person, which multiplies what is charged, or leave some out"
+            )
+        return tuple(found)
 
-    def digest(self, read: _Read) -> str:
-        return read.digest
-
-    def draw(self, read: _Read, held: Reservation, state: State, asked: Asked) -> Drawn:
-        source = SealedBits(state.key, state.secure)
+    def draw(self, read: tuple[Contents, ...], held: Reservation, state: State, asked: Asked) -> Drawn:
+        parts = self.drawn_parts(draw_texts, read, held, state, asked)
+        count = sum(item.rows for item in read)
         with TemporaryFile() as spool:
-            ends, words = self._spooled(spool, source, read, asked)
+            ends, words = _spooled(spool, parts, count)
             writer = self.writer(held)
             try:
-                self._shuffled(spool, ends, source, writer)
+                self._shuffled(spool, ends, SealedBits(state.key, state.secure), writer)
             except BaseException:
                 writer.discard()
                 raise
             writer.close()
-        return Drawn({"documents": read.count, "words": words})
+        return Drawn({"documents": count, "words": words})
 
     def facts(self) -> dict[str, Any]:
         mechanism, table = self.scenario.mechanism, self.scenario.embedding
@@ -194,9 +185,9 @@ class DocumentsJob(DescribedJob[_Read]):
         common = self.common(ledger, held, eps, resumed, content)
         return DocumentsRelease(**common, documents=content["documents"], words=content["words"])
 
-    def _bags(self) -> Iterator[tuple[Text, Bag]]:
-        """Every document as a bag; one without a known word is refused where the file says so."""
-        for text in self.scenario.texts.read():
+    def bags(self, unit: Unit) -> Iterator[tuple[Text, Bag]]:
+        """Every document of a unit as a bag; one without a known word is refused where the file says so."""
+        for text in self.scenario.texts.read(unit):
             bag = self.scenario.bag(text.text)
             if not bag.size and self.plan.rules.empty == "reject":
                 raise DataError(
@@ -205,34 +196,9 @@ class DocumentsJob(DescribedJob[_Read]):
                 )
             yield text, bag
 
-    def _spooled(
-        self, spool: BinaryIO, source: SealedBits, read: _Read, asked: Asked
-    ) -> tuple[IntArray, int]:
-        """Draw all documents into a file, one after the other: where each ends, and how many words."""
-        report = asked.reporter("drawing", read.count)
-        seen, words, ends = hashlib.sha256(), 0, np.zeros(read.count + 1, dtype=np.int64)
-        done = 0
-        for block, part in enumerate(_in_blocks(self._bags())):
-            source.begin(block)
-            for text, bag in part:
-                seen.update(_told(text, bag))
-            if done + len(part) > read.count:
-                break
-            bags = [bag for _, bag in part]
-            for noisy in released(bags, self.scenario.mechanism, self.scenario.length, source):
-                done += 1
-                words += len(noisy)
-                ends[done] = ends[done - 1] + spool.write(" ".join(noisy).encode())
-            if report is not None:
-                report(done)
-        if seen.hexdigest() != read.digest:
-            raise DataError("the documents changed while they were read; run it again on documents at rest")
-        return ends, words
-
     def _shuffled(self, spool: BinaryIO, ends: IntArray, source: SealedBits, writer: TableWriter) -> None:
         """Write the drawn documents in random order: that of their names would say whose each is."""
         count = len(ends) - 1
-        source.begin(count)  # beyond the number of every block
         order = np.argsort(source.words(2, source.reserve(count)), kind="stable").tolist()
         for start in range(0, count, BLOCK):
             part = []
@@ -243,9 +209,54 @@ class DocumentsJob(DescribedJob[_Read]):
             writer.write(self.marked(names, part))
 
 
-def _told(text: Text, bag: Bag) -> bytes:
-    """A document as its fingerprint takes it; what JSON lets into a name is no valid text always."""
-    return json.dumps([text.person, list(bag.items())], ensure_ascii=False).encode(errors="surrogatepass")
+@on_told_device
+def check_texts(job: DocumentsJob, unit: Unit) -> tuple[Contents, Counter[str]]:
+    """Read the documents of a unit: what they are, and how many each person has."""
+    digests, owned, rows = [], Counter[str](), 0
+    for part in _in_blocks(job.bags(unit)):
+        digests.append(_digest(part))
+        owned.update(text.person for text, _ in part if text.person is not None)
+        rows += len(part)
+    return Contents(unit, rows, tuple(digests)), owned
+
+
+@on_told_device
+def draw_texts(job: DocumentsJob, part: Part) -> int:
+    """Draw the documents of a unit anew, a row of words each."""
+    source, unit = SealedBits(part.key, part.secure), part.contents.unit
+
+    def write(writer: TableWriter) -> None:
+        number = -1
+        for number, block in enumerate(_in_blocks(job.bags(unit))):
+            if part.contents.digests[number : number + 1] != (_digest(block),):
+                raise changed(job.scenario.folder / unit.file)
+            source.begin(number)
+            bags = [bag for _, bag in block]
+            noisy = released(bags, job.scenario.mechanism, job.scenario.length, source)
+            writer.write([[" ".join(words) for words in noisy]])
+        if number + 1 != len(part.contents.digests):
+            raise changed(job.scenario.folder / unit.file)
+
+    publish(part, ["words"], write)
+    return part.contents.rows
+
+
+def _spooled(spool: BinaryIO, parts: list[Path], count: int) -> tuple[IntArray, int]:
+    """All drawn documents in one file, one after the other: where each ends, and how many words."""
+    words, done, ends = 0, 0, np.zeros(count + 1, dtype=np.int64)
+    for path in parts:
+        for batch in open_rows(path).batches(["words"]):
+            for text in batch.columns["words"]:
+                done += 1
+                words += len(text.split())
+                ends[done] = ends[done - 1] + spool.write(text.encode())
+    return ends, words
+
+
+def _digest(part: list[tuple[Text, Bag]]) -> bytes:
+    """A hash of some documents; what JSON lets into a name is no valid text always."""
+    told = [[text.person, list(bag.items())] for text, bag in part]
+    return hashlib.sha256(json.dumps(told, ensure_ascii=False).encode(errors="surrogatepass")).digest()
 
 
 def _in_blocks(bags: Iterator[tuple[Text, Bag]]) -> Iterator[list[tuple[Text, Bag]]]:

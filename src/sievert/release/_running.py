@@ -16,7 +16,7 @@ from sievert.ledger import WAIT_SECONDS, WITHOUT_RELATION, Ledger, Relation, Res
 from sievert.numerics import number
 from sievert.release._acceptance import require_accepted
 from sievert.release._account import Cost
-from sievert.release._central import NoisyTable, chosen_tables, computed, noisy_table
+from sievert.release._central import NoisyTable, chosen_tables, computed, noisy_table, read_columns
 from sievert.release._domain import Fingerprints
 from sievert.release._in_all import Effect, effect_of
 from sievert.release._local import OUTPUT, SealedBits, State, check_places, check_rows, stream
@@ -247,7 +247,7 @@ def _opened(plan: Plan, data: Any) -> Iterator[Rows | Warehouse]:
     folder = plan.scenario.folder
     counts = plan.central and not plan.scenario.policy.constrained
     there = plan.data.warehouse(folder) if data is None and counts else None
-    if data is not None:
+    if data is not None and (counts or not isinstance(data, str | Path)):
         there = given_warehouse(data)
         if there is not None and not counts:
             raise DataError(
@@ -371,7 +371,7 @@ class _TableJob(_PlanJob):
     def read(self, asked: Asked) -> _Read:
         report = asked.reporter("reading")
         if self.plan.central:
-            seen = Fingerprints(self.plan.columns)
+            seen = Fingerprints(read_columns(self.plan))
             try:
                 return _Read(computed(self.plan, self.rows, report, seen), 0, seen)
             except OutputError as problem:

@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from sievert.release._central import NoisyTable, chosen_tables, computed, noisy_table
+from sievert.release._central import NoisyTable, chosen_tables, computed, noisy_table, read_columns
 from sievert.release._domain import Fingerprints
 from sievert.release._local import SealedBits, new_key
 from sievert.release._plan import Plan
@@ -30,7 +30,7 @@ def released_without_ledger(
     plan: Plan, rows: Rows | Warehouse, seed: int | None, id: str | None, report: Callable[[int], None] | None
 ) -> tuple[str, NoisyTable, dict[str, Any]]:
     """Read, draw and write: the release's name, the table, and what its sampler says."""
-    found, key = computed(plan, rows, report, Fingerprints(plan.columns)), new_key(seed)
+    found, key = computed(plan, rows, report, Fingerprints(read_columns(plan))), new_key(seed)
     sampler = plan.sampler(SealedBits(key, seed is None))
     table = noisy_table(plan, chosen_tables(plan, found, key), sampler)
     content = table_bytes(plan.output, table.names, table.columns)

@@ -183,8 +183,8 @@ def draw_parts(
             f"{held.state}: what the units hold differs from what was fixed before the run {held.id} was "
             "charged; give it up (--fresh)"
         )
-    _made(folder, 0o777)
     _made(held.workplace, 0o700)
+    _made(folder, 0o777)
     suffix = held.targets[OUTPUT].suffix.lower()
     targets = [folder / f"part-{number:05d}{suffix}" for number in range(len(contents))]
     parts = [

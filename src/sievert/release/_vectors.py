@@ -1,8 +1,8 @@
 """Release noisy codes of users' vectors: read and check all, charge, draw, write; read codes to match.
 
-Codes are drawn in blocks, each with bits of its own under one sealed key, so that an interrupted run is
-finished with the same codes at no further cost. Beside the codes lies the identity of the hash: codes of
-another hash are refused where they would be compared.
+Files of vectors are units of work, each with bits of its own under one sealed key, so that an interrupted run
+is finished with the same codes at no further cost, whoever does the work. Beside the codes lies the
+identity of the hash: codes of another hash are refused where they would be compared.
 """
 
 from __future__ import annotations
@@ -22,10 +22,22 @@ from sievert.files import VectorScenario
 from sievert.ledger import Ledger, Relation, Reservation, file_hash
 from sievert.numerics import number, rounded_up
 from sievert.questions.vectors import VectorsAudit, audit_vectors
-from sievert.release._described import DescribedJob, DescribedPreview, DescribedRelease
+from sievert.release._described import DescribedJob, DescribedPreview, DescribedRelease, on_told_device
 from sievert.release._local import SealedBits, State
 from sievert.release._protocol import Asked, Drawn
-from sievert.tables import UserVectors, existing, read_table
+from sievert.release._units import Part, changed, publish
+from sievert.tables import (
+    Contents,
+    TableWriter,
+    Unit,
+    UserVectors,
+    existing,
+    fits,
+    is_inside,
+    is_several,
+    open_rows,
+    read_table,
+)
 from sievert.vectors import Codes, HashIdentity, HyperplaneLSH
 
 __all__ = ["ReleasedCodes", "VectorsJob", "VectorsPreview", "VectorsRelease", "read_released_codes"]
@@ -80,7 +92,7 @@ class VectorsRelease(DescribedRelease):
 
 
 @dataclass(frozen=True)
-class VectorsJob(DescribedJob[UserVectors]):
+class VectorsJob(DescribedJob):
     """A noisy code of every user's vector."""
 
     budget_line = "person = 60.0 in it: the most nats for a person"
@@ -115,49 +127,44 @@ class VectorsJob(DescribedJob[UserVectors]):
             f"probability of {model.delta:g}."
         )
 
-    def read(self, asked: Asked) -> UserVectors:
-        found: UserVectors = self.scenario.vectors()
-        hashing, model = self.scenario.hashing, self.scenario.document.vectors
-        if len(set(found.users)) < len(found.users):
-            raise DataError(f"{model.input}: somebody has two vectors; leave one a user")
-        if not found.users:
+    def check(self) -> None:
+        model, scenario = self.scenario.document.vectors, self.scenario
+        for target in (self.plan.output, self.plan.sidecar):
+            if is_several(model.input, scenario.folder) and _is_among(target, model.input, scenario.folder):
+                raise FileError(
+                    f"{target}: is a file that vectors.input ({model.input}) names; another run would take "
+                    "what was released for private vectors: name another folder for one of them"
+                )
+
+    def read(self, asked: Asked) -> tuple[Contents, ...]:
+        model, report = self.scenario.document.vectors, asked.reporter("reading")
+        found: list[Contents] = []
+        users: set[str] = set()
+        for contents, names in self.done(check_vectors, self.scenario.units()):
+            found.append(contents)
+            if len(users) + contents.rows != len(users | names):
+                raise DataError(f"{model.input}: somebody has two vectors; leave one a user")
+            users |= names
+            if report is not None:
+                report(len(users))
+        if not users:
             raise DataError(f"{model.input}: holds no vector")
-        try:
-            if isinstance(hashing, HyperplaneLSH):
-                hashing.codes(found.rows, zero=model.zero, rng=0)
-            else:
-                hashing.codes(found.rows)
-        except ValueError as problem:
-            raise DataError(f"{model.input}: {problem}") from None
-        return found
+        return tuple(found)
 
-    def digest(self, read: UserVectors) -> str:
-        digest = hashlib.sha256("\0".join(read.users).encode())
-        rows = read.rows
-        parts = (rows.data, rows.indices, rows.indptr) if isinstance(rows, sparse.csr_array) else (rows,)
-        for part in parts:
-            digest.update(np.ascontiguousarray(part).tobytes())
-        return digest.hexdigest()
-
-    def draw(self, read: UserVectors, held: Reservation, state: State, asked: Asked) -> Drawn:
-        source, report = SealedBits(state.key, state.secure), asked.reporter("drawing", len(read.users))
+    def draw(self, read: tuple[Contents, ...], held: Reservation, state: State, asked: Asked) -> Drawn:
+        parts = self.drawn_parts(draw_vectors, read, held, state, asked)
         writer = self.writer(held)
         try:
-            for start in range(0, len(read.users), BLOCK):
-                source.begin(start // BLOCK)
-                part = slice(start, start + BLOCK)
-                noisy = self.scenario.mechanism.noisy(self._nonzero(read.rows[part], source), source)
-                texts = [row.tobytes().hex() for row in noisy.words.astype("<u8")]
-                writer.write(self.marked(read.users[part], texts))
-                if report is not None:
-                    report(start + len(texts))
+            for path in parts:
+                for batch in open_rows(path).batches(self.columns_written):
+                    writer.write(self.marked(*(list(batch.columns[name]) for name in self.columns_written)))
         except BaseException:
             writer.discard()
             raise
         writer.close()
-        return Drawn({"users": len(read.users)})
+        return Drawn({"users": sum(item.rows for item in read)})
 
-    def _nonzero(self, rows: Any, source: SealedBits) -> Any:
+    def nonzero(self, rows: Any, source: SealedBits) -> Any:
         """The vectors, with a random direction in place of every zero vector where the file says so."""
         if self.scenario.document.vectors.zero == "reject":
             return rows
@@ -184,6 +191,54 @@ class VectorsJob(DescribedJob[UserVectors]):
     ) -> VectorsRelease:
         common = self.common(ledger, held, eps, resumed, content)
         return VectorsRelease(**common, users=content["users"], bits=self.scenario.hashing.bits)
+
+
+@on_told_device
+def check_vectors(job: VectorsJob, unit: Unit) -> tuple[Contents, set[str]]:
+    """Read the vectors of a file: what they are, and whose."""
+    found: UserVectors = job.scenario.vectors(unit)
+    hashing, model = job.scenario.hashing, job.scenario.document.vectors
+    try:
+        if found.users and isinstance(hashing, HyperplaneLSH):
+            hashing.codes(found.rows, zero=model.zero, rng=0)
+        elif found.users:
+            hashing.codes(found.rows)
+    except ValueError as problem:
+        raise DataError(f"{unit.file}: {problem}") from None
+    return Contents(unit, len(found.users), (_digest(found),)), set(found.users)
+
+
+@on_told_device
+def draw_vectors(job: VectorsJob, part: Part) -> int:
+    """Draw a noisy code of every vector of a file."""
+    read: UserVectors = job.scenario.vectors(part.contents.unit)
+    if (_digest(read),) != part.contents.digests:
+        raise changed(job.scenario.folder / part.contents.unit.file)
+    source = SealedBits(part.key, part.secure)
+
+    def write(writer: TableWriter) -> None:
+        for start in range(0, len(read.users), BLOCK):
+            source.begin(start // BLOCK)
+            chosen = slice(start, start + BLOCK)
+            noisy = job.scenario.mechanism.noisy(job.nonzero(read.rows[chosen], source), source)
+            writer.write([read.users[chosen], [row.tobytes().hex() for row in noisy.words.astype("<u8")]])
+
+    publish(part, job.columns_written, write)
+    return part.contents.rows
+
+
+def _digest(read: UserVectors) -> bytes:
+    digest = hashlib.sha256("\0".join(read.users).encode(errors="surrogatepass"))
+    rows = read.rows
+    parts = (rows.data, rows.indices, rows.indptr) if isinstance(rows, sparse.csr_array) else (rows,)
+    for part in parts:
+        digest.update(np.ascontiguousarray(part).tobytes())
+    return digest.digest()
+
+
+def _is_among(target: Path, path: str, folder: Path) -> bool:
+    """Whether a file would be one of those that a folder or pattern names."""
+    return fits(path, folder, target) or is_inside(target, folder / path)
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,9 @@ from ._page import Picture as Picture
 from ._page import Table as Table
 from ._page import drawing_library as drawing_library
 from ._page import page_html as page_html
+from ._page import page_with_proof as page_with_proof
 from ._places_picture import places_picture as places_picture
 from ._published import guesses_picture as guesses_picture
+from ._published import guesses_side_by_side as guesses_side_by_side
 from ._published import published_picture as published_picture
 from .plots._policies import graph_places as graph_places

@@ -54,7 +54,7 @@ def _of_curves(figure: go.Figure) -> tuple[list[str], list[list[str]]]:
         points = [
             (_plain(place), value)
             for place, value in zip(trace[along], trace[across], strict=False)
-            if not _is_gap(place) and not _is_gap(value)
+            if _is_drawn(place) and _is_drawn(value)
         ]
         if not points:
             continue
@@ -69,9 +69,9 @@ def _of_curves(figure: go.Figure) -> tuple[list[str], list[list[str]]]:
     return [first, *names], rows
 
 
-def _is_gap(item: Any) -> bool:
-    """Whether a line is broken there."""
-    return item is None or (isinstance(item, float | np.floating) and bool(np.isnan(item)))
+def _is_drawn(value: Any) -> bool:
+    """Whether there is a point: gaps of a curve are no numbers."""
+    return value is not None and not (isinstance(value, float | np.floating) and np.isnan(value))
 
 
 def _of_cells(trace: Any, figure: go.Figure) -> tuple[list[str], list[list[str]]]:

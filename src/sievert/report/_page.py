@@ -11,12 +11,13 @@ import re
 from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 from importlib import resources
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sievert.proofs import checker_path
+from sievert.proofs import checker_path, save_proof
 from sievert.results import package_version
 
 if TYPE_CHECKING:
@@ -24,15 +25,28 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from sievert.files import Described
+    from sievert.proofs import Proof
     from sievert.results import Result
 
-__all__ = ["Page", "Picture", "Sections", "Table", "answer_content", "drawing_library", "page_html"]
+__all__ = [
+    "Page",
+    "Picture",
+    "Sections",
+    "Table",
+    "answer_content",
+    "drawing_library",
+    "page_html",
+    "page_with_proof",
+]
 
 Sections = list[tuple[str, list[str]]]
 
 # Rows of numbers below a picture.
 MOST_NUMBERS = 30
 LIBRARY = "plotly-cartesian.min.js"
+# Where a page that offers the checker has room for the proof itself, and how large it may be with it.
+PROOF_PLACE = "<!-- proof -->"
+LARGEST_PAGE = 2_000_000
 
 
 class Picture(NamedTuple):
@@ -150,6 +164,19 @@ def _numbers(figure: go.Figure) -> Table:
 
     found = behind(figure)
     return found._replace(rows=[found.rows[place] for place in thinned(len(found.rows), MOST_NUMBERS)])
+
+
+def page_with_proof(page: str, proof: Proof) -> str:
+    """The page with the proof of its answer, beside the checker; without it where it is too long."""
+    content = b64encode(save_proof(proof).encode("utf-8")).decode("ascii")
+    link = (
+        f'<p>The proof of this page: <a download="proof.json" href="data:application/json;base64,{content}">'
+        f"proof.json</a> ({escape(proof.kind)}).</p>"
+    )
+    if PROOF_PLACE not in page or len(page.encode("utf-8")) + len(link) > LARGEST_PAGE:
+        return page
+    before, _, after = page.rpartition(PROOF_PLACE)
+    return f"{before}{link}{after}"
 
 
 def drawing_library() -> str:

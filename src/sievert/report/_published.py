@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import plotly.graph_objects as go
@@ -14,7 +14,7 @@ from sievert.report._bars import bars
 from sievert.report._page import Picture
 from sievert.report.plots._style import AFTER, laid_out, percents
 
-__all__ = ["guesses_picture", "published_picture"]
+__all__ = ["guesses_picture", "guesses_side_by_side", "published_picture"]
 
 
 def published_picture(channel: Channel) -> Picture:
@@ -44,4 +44,19 @@ def guesses_picture(rows: Sequence[StandingRow], releases: int) -> Picture:
         "The best guess of somebody who knows everything else, before and after the releases. Pale: before, "
         "and the most that any mechanism with the same promise allows."
     )
+    return Picture("What can be guessed", caption, figure)
+
+
+def guesses_side_by_side(rows: Mapping[str, Sequence[StandingRow]], releases: Mapping[str, int]) -> Picture:
+    """The best guess after one release and after all, by each of several mechanisms."""
+    shown = []
+    for name, found in rows.items():
+        shown.append((f"{name}: before", found[0].before, True))
+        for row in found:
+            when = "after one" if row is found[0] else f"after {releases[name]}"
+            if row.mechanism is not None:
+                shown.append((f"{name}: {when}", row.mechanism.value, False))
+    names, values, pale = zip(*shown, strict=True)
+    figure = percents(bars(names, values, "probability of a right guess", pale), "x")
+    caption = "The best guess of somebody who knows everything else, by each mechanism; pale: before."
     return Picture("What can be guessed", caption, figure)

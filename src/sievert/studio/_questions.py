@@ -12,7 +12,8 @@ from typing import Any
 from sievert.errors import FileError, SievertError
 from sievert.files import Described, Scenario, identified
 from sievert.proofs import Proof, checker_path, save_proof
-from sievert.report import Table, audit
+from sievert.questions import guesses, headline
+from sievert.report import Picture, Table, audit, guesses_side_by_side
 from sievert.report import compare as comparing
 from sievert.studio._case import Case
 from sievert.studio._folder import inside
@@ -33,19 +34,19 @@ def compare(case: Case, settings: Settings) -> Shown:
         return refused("There is no second file to compare with.", "Choose B, or take the text as B first.")
     if not isinstance(other.scenario, Scenario):
         return refused(f"Only B has [{other.scenario.table}]; compare two files of one kind.")
-    rows = _side_by_side(case, other)
+    rows, picture = _side_by_side(case, other), _guesses(case, other)
     try:
         page = comparing.content(replacement(case.of_records, other.of_records, NAMES))
         return of_pictures(
             page.headline,
-            page.pictures,
+            [picture, *page.pictures],
             [rows, *page.tables],
             good=page.good,
             sections=[[heading, list(sentences)] for heading, sentences in page.sections],
         )
     except SievertError as problem:
         reason = f"They are not compared against every adversary: {problem.in_file()}"
-        return of_pictures(reason, [], [rows], good=None)
+        return of_pictures(reason, [picture], [rows], good=None)
 
 
 def other_case(case: Case, settings: Settings) -> Case | None:
@@ -64,6 +65,12 @@ def _side_by_side(first: Case, second: Case) -> Table:
     both = zip(NAMES, (rows, audit.table(second.audit)[1]), strict=True)
     found = [[f"{name}: {row[0]}", *row[1:]] for name, part in both for row in part]
     return Table("Who could guess how much", header, found)
+
+
+def _guesses(first: Case, second: Case) -> Picture:
+    both = dict(zip(NAMES, (first.of_records, second.of_records), strict=True))
+    rows = {name: guesses(scenario, headline(scenario)) for name, scenario in both.items()}
+    return guesses_side_by_side(rows, {name: scenario.observations for name, scenario in both.items()})
 
 
 def design(case: Case, settings: Settings) -> Shown:

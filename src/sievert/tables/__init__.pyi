@@ -16,6 +16,8 @@ from ._counting import expanded as expanded
 from ._counting import reports_by_person as reports_by_person
 from ._engines import Engine as Engine
 from ._engines import Workers as Workers
+from ._folders import files_in as files_in
+from ._folders import files_named as files_named
 from ._folders import is_several as is_several
 from ._reading import channel_bytes as channel_bytes
 from ._reading import existing as existing
@@ -37,7 +39,6 @@ from ._writing import NO_LINKS as NO_LINKS
 from ._writing import Outputs as Outputs
 from ._writing import TableWriter as TableWriter
 from ._writing import create as create
-from ._writing import files_named as files_named
 from ._writing import fits as fits
 from ._writing import give_name as give_name
 from ._writing import is_inside as is_inside

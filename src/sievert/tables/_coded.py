@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 
 __all__ = ["Coded", "Values", "arrow_or_none", "coded", "combined", "csv_bytes", "csv_text"]
 
+# Numbers in a range this wide are told apart by one pass, more by sorting them.
+WIDEST = 1 << 20
 Places = NDArray[Any]  # whole numbers of some width
 
 
@@ -130,10 +132,26 @@ def combined(columns: Sequence[Coded]) -> Coded:
     >>> list(pairs)
     [('b', 'x'), ('a', 'x'), ('b', 'x')]
     """
-    rows = np.column_stack([column.codes for column in columns])
-    found, codes = np.unique(rows, axis=0, return_inverse=True)
-    parts = [column.values.objects[found[:, i]].tolist() for i, column in enumerate(columns)]
-    return Coded(codes.ravel(), Values(zip(*parts, strict=True)))
+    # One number for each combination of codes; they are made dense before they could pass 2^62.
+    together = columns[0].codes.astype(np.int64)
+    places = [np.arange(len(columns[0].values))]
+    for column in columns[1:]:
+        width = max(1, len(column.values))
+        found, together = _dense(together * width + column.codes, len(places[0]) * width)
+        places = [*(part[found // width] for part in places), found % width]
+    parts = [column.values.objects[place].tolist() for column, place in zip(columns, places, strict=True)]
+    return Coded(together, Values(zip(*parts, strict=True)))
+
+
+def _dense(numbers: Places, most: int) -> tuple[Places, Places]:
+    """The different numbers below `most`, and which of them each is."""
+    if most > WIDEST:
+        found, codes = np.unique(numbers, return_inverse=True)
+        return found, codes.ravel()
+    found = np.flatnonzero(np.bincount(numbers, minlength=1))
+    codes = np.empty(most, np.int64)
+    codes[found] = np.arange(len(found))
+    return found, codes[numbers]
 
 
 def arrow_or_none() -> Any:

@@ -26,6 +26,8 @@ __all__ = ["CODES", "Database", "DuckDb", "ParquetOrCsv", "database_for", "datab
 
 # The name under which codes of cells go along with a question, and that of data given in Python.
 CODES, GIVEN = "sievert_codes", "sievert_rows"
+# Databases that are a file, by the scheme of their URL.
+EMBEDDED = ("duckdb", "sqlite")
 BLOCK = 64  # bytes of SHA-256's block, to which HMAC pads its key (RFC 2104)
 
 
@@ -71,9 +73,17 @@ class Database:
 
     @classmethod
     def open(cls, url: str, folder: Path) -> Database:
-        """Connect, for a file that lies in this folder."""
+        """Connect, for a file that lies in this folder; a database that is a file is named from there."""
         ibis = ibis_or_refuse(url)
-        return cls(ibis.connect(url))
+        scheme, _, place = url.partition("://")
+        if scheme in EMBEDDED:
+            place = str(existing(folder / place).absolute())
+        try:
+            return database_of(ibis.connect(f"{scheme}://{place}"))
+        except ImportError:
+            raise FileError(f"{url}: needs Ibis's driver for it; install ibis-framework[{scheme}]") from None
+        except Exception as problem:
+            raise OutputError(f"{url}: does not answer ({first_line(problem)})") from None
 
     def table(self, name: str) -> Any:
         """A table by its name, with schema and catalogue before it where it has them."""

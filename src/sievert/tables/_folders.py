@@ -10,7 +10,7 @@ from sievert.errors import FileError
 from sievert.numerics import brief
 from sievert.tables._writing import matching
 
-__all__ = ["files_in", "is_several"]
+__all__ = ["files_in", "files_named", "is_several"]
 
 
 def is_several(path: str | Path, folder: str | Path = ".") -> bool:
@@ -22,21 +22,30 @@ def is_several(path: str | Path, folder: str | Path = ".") -> bool:
         return False
 
 
+def files_named(path: str | Path, folder: str | Path = ".") -> list[Path]:
+    """The file of that name, those that it matches as a pattern, or all below a folder, sorted.
+
+    What begins with a dot or an underscore is not data: engines leave such marks in their folders.
+    """
+    whole = Path(folder) / path
+    if not is_several(path, folder):
+        return [whole]
+    if not whole.is_dir():
+        return [file for file in matching(path, folder) if file.is_file()]
+    below = (file for file in whole.rglob("*") if file.is_file())
+    return sorted(f for f in below if not any(p[0] in "._" for p in f.relative_to(whole).parts))
+
+
 def files_in(path: str | Path, folder: str | Path, suffixes: Collection[str]) -> list[Path]:
-    """The files of a folder and those below it, or of a pattern, in the order of their names.
+    """The files of a folder or pattern, of which there must be some.
 
     Each must have one of the suffixes; two names of one file are refused.
     """
-    whole = Path(folder) / path
-    if whole.is_dir():
-        files = [file for file in sorted(whole.rglob("*")) if file.is_file() and not _is_hidden(file, whole)]
-        hint = "; in a folder every file is data but those whose names begin with . or _"
-    else:
-        files = [file for file in matching(path, folder) if file.is_file()]
-        hint = ""
+    whole, files = Path(folder) / path, files_named(path, folder)
+    is_folder = whole.is_dir()
     if not files:
         raise FileError(
-            f"{whole}: {'is a folder without a file' if whole.is_dir() else 'no file matches this pattern'}; "
+            f"{whole}: {'is a folder without a file' if is_folder else 'no file matches this pattern'}; "
             "paths in the file are relative to its own folder"
         )
     seen: dict[str, Path] = {}
@@ -45,12 +54,9 @@ def files_in(path: str | Path, folder: str | Path, suffixes: Collection[str]) ->
         if other is not file:
             raise FileError(f"{file}: is the same file as {other}, and its rows would count twice; leave one")
         if file.suffix.lower() not in suffixes:
+            hint = "; in a folder every file is data but those whose names begin with . or _"
             raise FileError(
-                f"{file}: is not data in one of the formats {', '.join(suffixes)}{hint}; name the files by a "
-                f"pattern such as {brief(str(whole / '*.csv') if whole.is_dir() else '*.csv')}"
+                f"{file}: is in none of the formats {', '.join(suffixes)}{hint if is_folder else ''}; "
+                f"name the files by a pattern such as {brief(str(whole / '*.csv') if is_folder else '*.csv')}"
             )
     return files
-
-
-def _is_hidden(file: Path, folder: Path) -> bool:
-    return any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)

@@ -17,6 +17,7 @@ from sievert.kinds import PrivatePath, kind
 from sievert.numerics import brief, did_you_mean
 from sievert.tables._batches import Rows, Source, open_rows
 from sievert.tables._databases import (
+    EMBEDDED,
     Database,
     GivenToDuckDb,
     ParquetOrCsv,
@@ -24,13 +25,11 @@ from sievert.tables._databases import (
     database_of,
     ibis_or_refuse,
 )
+from sievert.tables._folders import files_named
 from sievert.tables._warehouse import Warehouse
-from sievert.tables._writing import files_named
 
 __all__ = ["DatabaseSource", "SourceUrl", "counted_files", "given_warehouse"]
 
-# Databases that are a file, by the scheme of their URL.
-EMBEDDED = ("duckdb", "sqlite")
 SECRET = re.compile(r"pass|pwd|token|secret|credential|private|key$", re.IGNORECASE)
 PASSWORD = (
     "holds a password, and whoever sees the file would have it; leave it out and give it to the driver: in "
@@ -202,7 +201,9 @@ def _one_header(files: Sequence[Path]) -> list[str]:
 
 
 def given_warehouse(data: Any) -> Warehouse | None:
-    """A table given in Python that is counted where it is: of Ibis, DuckDB or a lazy one of polars."""
+    """What is given in Python and counted where it is: of Ibis, DuckDB or a lazy one of polars, or files."""
+    if isinstance(data, str | Path):
+        return counted_files(str(data), Path())
     home = type(data).__module__.split(".")[0]
     name = type(data).__name__
     if home == "ibis" and hasattr(data, "get_backend"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,11 +11,14 @@ from pathlib import Path
 from sievert.errors import DataError, FileError
 from sievert.numerics import brief
 from sievert.tables._batches import open_rows, person_key
+from sievert.tables._units import Unit
 from sievert.tables._writing import matching
 
 __all__ = ["Text", "TextSource"]
 
 FOLDER = "folder"
+# Text files that are one unit of work.
+BLOCK = 64
 TABLES = (".csv", ".tsv", ".parquet", ".arrow", ".feather", ".ipc", ".jsonl")
 
 
@@ -52,8 +56,15 @@ class TextSource:
             raise FileError(f"{self.pattern}: no such file; paths in the file are relative to its own folder")
         return found
 
-    def read(self) -> Iterator[Text]:
-        """Every document, one at a time."""
+    def units(self) -> list[Unit]:
+        """Files of many documents one by one, text files some at a time."""
+        names = [os.path.relpath(path, self.folder) for path in self.paths()]
+        step = 1 if self.is_table else BLOCK
+        return [Unit(names[i], also=tuple(names[i + 1 : i + step])) for i in range(0, len(names), step)]
+
+    def read(self, unit: Unit | None = None) -> Iterator[Text]:
+        """Every document, or those of a unit, one at a time."""
+        paths = self.paths() if unit is None else [self.folder / name for name in (unit.file, *unit.also)]
         if not self.is_table:
             if self.column is not None:
                 raise FileError(f"{self.pattern}: column goes with a table ({', '.join(TABLES)})")
@@ -62,16 +73,19 @@ class TextSource:
                     f'{self.pattern}: person is {brief(self.person)}; of text files write person = "folder": '
                     "the folder that a file lies in says whose it is"
                 )
-            yield from (self._of_file(path) for path in self.paths())
+            yield from map(self._of_file, paths)
             return
         if self.column is None:
             raise FileError(f"{self.pattern}: column is missing; name the column that holds the texts")
-        for path in self.paths():
+        for path in paths:
             yield from self._lines(path) if path.suffix.lower() == ".jsonl" else self._rows(path)
 
     def _of_file(self, path: Path) -> Text:
         owner = path.parent.name if self.person == FOLDER else None
-        return Text(path.name, owner, _decoded(path.read_bytes(), str(path)))
+        try:
+            return Text(path.name, owner, _decoded(path.read_bytes(), str(path)))
+        except OSError as problem:
+            raise DataError(f"{path}: cannot be read ({problem.strerror})") from None
 
     def _rows(self, path: Path) -> Iterator[Text]:
         assert self.column is not None

@@ -26,12 +26,13 @@ UNIT_ROWS = 1 << 20
 class Unit:
     """A part of the data: a file by its path from a folder, and which row groups of it (None: all).
 
-    `first` is the number of its first row in the file, from 1.
+    `first` is the number of its first row in the file, from 1; `also` are small files that go with it.
     """
 
     file: str
     groups: tuple[int, int] | None = None
     first: int = 1
+    also: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:

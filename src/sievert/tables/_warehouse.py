@@ -70,6 +70,7 @@ class Warehouse:
     def __init__(self, database: Database, table: Any, name: str, ours: bool = True) -> None:
         self.database, self.table, self.name, self._ours = database, table, name, ours
         self._read: list[tuple[Sequence[str], list[tuple[Any, ...]]]] = []
+        self._persons: dict[str, Any] = {}
 
     def __enter__(self) -> Warehouse:
         return self
@@ -209,7 +210,12 @@ class Warehouse:
         )
 
     def _person(self, name: str) -> Any:
-        """Whom a row names, as `tables.person_text` writes it."""
+        """Whom a row names, as `tables.person_text` writes it; names are checked once."""
+        if name not in self._persons:
+            self._persons[name] = self._checked_person(name)
+        return self._persons[name]
+
+    def _checked_person(self, name: str) -> Any:
         column = self._column(name)
         kind = column.type()
         if kind.is_integer() or kind.is_uuid() or kind.is_date():

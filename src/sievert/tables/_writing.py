@@ -307,20 +307,6 @@ def matching(pattern: str | Path, folder: str | Path) -> list[Path]:
     return sorted(Path(folder) / name for name in glob.glob(str(pattern), root_dir=folder, recursive=True))
 
 
-def files_named(path: str | Path, folder: str | Path) -> list[Path]:
-    """The file of that name, those that it matches as a pattern, or all below a folder, sorted.
-
-    What begins with a dot or an underscore is not data: engines leave such marks in their folders.
-    """
-    whole = Path(folder) / path
-    if whole.is_dir():
-        below = (file for file in whole.rglob("*") if file.is_file())
-        return sorted(f for f in below if not any(p[0] in "._" for p in f.relative_to(whole).parts))
-    if not whole.exists() and any(letter in str(path) for letter in "*?["):
-        return [file for file in matching(path, folder) if file.is_file()]
-    return [whole]
-
-
 def fits(pattern: str | Path, folder: str | Path, path: str | Path) -> bool:
     """Whether a path is one that the pattern names from a folder, there already or not.
 

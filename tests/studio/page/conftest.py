@@ -179,6 +179,20 @@ class Studio:
         """One of the questions in probes.js."""
         return self.page.evaluate("([name, argument]) => probes[name](argument)", [name, argument])
 
+    def reset(self) -> None:
+        """Back to the file, the tab and the look of the beginning."""
+        self.page.unroute_all()
+        self.page.set_viewport_size({"width": 1400, "height": 1000})
+        self.probe("reset")
+        self.page.fill("#limit", "0.5")
+        self.write((self.folder / "census-count.toml").read_text(encoding="utf-8"))
+        self.tab("glance")
+
+    def afresh(self) -> None:
+        """Open the page anew."""
+        self.page.reload()
+        self.page.wait_for_selector("body[data-ready=true]")
+
     def audited(self) -> Any:
         """The audit of the TOML on the page, by the library."""
         import sievert as sv
@@ -191,18 +205,23 @@ class Studio:
             path.unlink()
 
 
-@pytest.fixture
-def studio(context: Any, served: tuple[str, Recorder], folder: Path) -> Iterator[Studio]:
-    """The studio's page, newly opened, and what went wrong on it."""
-    watch = Watch()
-    page = context.new_page()
+@pytest.fixture(scope="package")
+def opened(context: Any, served: tuple[str, Recorder], folder: Path) -> Studio:
+    """The one page that the tests share."""
+    page, watch = context.new_page(), Watch()
     watch.attach(page)
     page.goto(served[0].partition("?")[0])
     page.wait_for_selector("body[data-ready=true]")
-    yield Studio(page, watch, folder)
-    content = page.content()
-    page.evaluate("() => localStorage.clear()")
-    page.close()
-    assert watch.problems == []
+    return Studio(page, watch, folder)
+
+
+@pytest.fixture
+def studio(opened: Studio, served: tuple[str, Recorder]) -> Iterator[Studio]:
+    """The page as it is when it is opened, and what went wrong on it."""
+    yield opened
+    content = opened.page.content()
+    problems, opened.watch.problems[:] = opened.watch.problems[:], []
+    opened.reset()
+    assert problems == []
     assert CANARY not in content
     assert served[1].sent > 0 and served[1].found == []

@@ -5,6 +5,7 @@ window.probes = (() => {
   const shown = "[role=tabpanel]:not([hidden])";
   const fields = () => all("#form .field").map(field => [field.dataset.path, field.querySelector("input, select")]);
   const changed = input => input.dispatchEvent(new Event("change", { bubbles: true }));
+  const real = { fetch: window.fetch.bind(window) };
   const moved = input => input.dispatchEvent(new Event("input", { bubbles: true }));
 
   return {
@@ -76,17 +77,27 @@ window.probes = (() => {
 
     /** From now on the pictures of one part are not drawn anew. */
     sabotage: part => {
-      const { react } = Plotly;
+      real.react ??= Plotly.react;
       Plotly.react = (place, ...rest) =>
-        (place.closest("figure").dataset.part === part ? Promise.resolve(place) : react(place, ...rest));
+        (place.closest("figure").dataset.part === part ? Promise.resolve(place) : real.react(place, ...rest));
     },
 
     /** From now on long work never ends. */
     stuck: () => {
-      const real = window.fetch;
       const running = JSON.stringify({ state: "running", progress: { done: 3, total: 10, words: "3 of 10" } });
       window.fetch = (address, options) => (/\/api\/jobs\/./.test(address) && options?.method !== "DELETE"
-        ? Promise.resolve(new Response(running)) : real(address, options));
+        ? Promise.resolve(new Response(running)) : real.fetch(address, options));
+    },
+
+    /** What was changed above as it was, the page light and wide, nothing kept. */
+    reset: () => {
+      window.fetch = real.fetch;
+      if (real.react) Plotly.react = real.react;
+      if (document.documentElement.dataset.theme === "dark") document.getElementById("theme").click();
+      if (document.body.classList.contains("file-open")) document.getElementById("show-file").click();
+      for (const details of all("details.behind")) details.open = false;
+      localStorage.clear();
+      document.activeElement?.blur();
     },
 
     /** What is chosen in the text. */

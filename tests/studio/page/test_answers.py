@@ -42,14 +42,18 @@ def test_a_key_press_moves_headline_and_pictures(studio: Any) -> None:
     agree(studio)
 
 
-@pytest.mark.parametrize("part", PICTURES)
-def test_a_picture_that_is_not_drawn_anew_is_noticed(studio: Any, part: str) -> None:
-    studio.probe("sabotage", part)
-    studio.page.focus("#eps-range")
-    studio.page.keyboard.press("ArrowRight")
+def test_a_picture_that_is_not_drawn_anew_is_noticed(studio: Any) -> None:
+    for part in PICTURES:
+        studio.probe("sabotage", part)
+        studio.page.focus("#eps-range")
+        studio.page.keyboard.press("ArrowRight")
+        studio.settle()
+        with pytest.raises(AssertionError):
+            agree(studio)
+        studio.probe("reset")
+    studio.page.keyboard.press("Control+Z")
     studio.settle()
-    with pytest.raises(AssertionError):
-        agree(studio)
+    agree(studio)
 
 
 def test_forty_changes_in_a_hurry_agree_at_the_end(studio: Any) -> None:

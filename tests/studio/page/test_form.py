@@ -70,3 +70,4 @@ def test_a_word_that_is_no_toml_is_refused_at_its_field(studio: Any) -> None:
     assert studio.text() == text
     assert field.locator("input").input_value() == '["very low", '
     assert field.locator(".trouble").inner_text() != ""
+    assert studio.headline() == str(studio.audited()) and len(set(studio.probe("hashes"))) == 1

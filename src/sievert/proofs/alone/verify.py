@@ -22,6 +22,7 @@ import heapq
 import itertools
 import json
 import math
+import os
 import re
 import sys
 import time
@@ -723,7 +724,7 @@ class Space:
 
 # ── Limits ──────────────────────────────────────────────────────────────────────────────────────────────────
 LARGEST_DUAL, LARGEST_CHOICE, MOST_FACTORS = 10**8, 100_000, 64
-PACKINGS = ("packing", "cover", "points", "transitive")
+PACKINGS = ("packing", "cover", "points", "transitive", "orbits")
 Sparse = dict[int, dict[int, Fraction]]
 
 
@@ -951,16 +952,58 @@ def by_symmetry(question: Question, found: Content, up: bool) -> Fraction:
     """n/Σ_i e^(-ε·d(0,i)) where symmetries move a point to every other (Alvim et al., Thm 12)."""
     space = question.space
     require(not space.metric and space.is_whole, "a transitive certificate needs whole lengths of a graph")
-    images = [[position(v, space.size) for v in items(image)] for image in items(found["symmetries"])]
-    for image in images:
-        space.require_symmetry(image)
-    # Orbits are the components of the edges v - image of v.
-    moved = Space(space.size, [pair for image in images for pair in enumerate(image)])
-    require(moved.components == 1, "the symmetries do not move one point to every other")
+    require(max(orbits_of(space, found)) == 0, "the symmetries do not move one point to every other")
     require(space.components == 1, "a transitive certificate needs a connected graph")
     counts = Counter(units for units in space.paths([0]) if units is not None)
     rows = total(count * space.factor(-question.eps, units, not up) for units, count in counts.items())
     return space.size / rows
+
+
+def orbits_of(space: Space, found: Content) -> list[int]:
+    """The orbit of each point under symmetries, which are checked; numbered by their first points."""
+    home = list(range(space.size))
+    for image in ([position(v, space.size) for v in items(row)] for row in items(found["symmetries"])):
+        space.require_symmetry(image)
+        for v, w in enumerate(image):
+            while home[v] != v:
+                v = home[v] = home[home[v]]
+            while home[w] != w:
+                w = home[w] = home[home[w]]
+            home[max(v, w)] = min(v, w)
+    for v in range(space.size):
+        home[v] = home[home[v]]
+    number = {first: k for k, first in enumerate(sorted(set(home)))}
+    return [number[first] for first in home]
+
+
+def by_orbits(question: Question, found: Content, up: bool) -> Fraction:
+    """Packing, or the kernel channel, with a vector alike at points that symmetries exchange."""
+    space, eps = question.space, question.eps
+    require(not space.metric and space.is_whole, "orbits need whole lengths of a graph")
+    orbit = orbits_of(space, found)
+    values = doubles(found["y" if up else "z"], max(orbit) + 1)
+    require(all(v >= 0 for v in values) and any(values), "orbits need numbers ≥ 0, not all 0")
+    rows: list[list[Fraction]] = [[], []]
+    for first in range(max(orbit) + 1):
+        pairs = zip(space.paths([orbit.index(first)]), orbit, strict=True)
+        counts = Counter((units, k) for units, k in pairs if units is not None)
+        for high in (0, 1):
+            terms = (
+                n * values[k] * space.factor(-eps, units, bool(high)) for (units, k), n in counts.items()
+            )
+            rows[high].append(total(terms))
+    whole_sum = total(values[k] for k in orbit)
+    if up:
+        require(min(rows[0]) > 0, "the packing vector leaves some point uncovered")
+        return whole_sum / min(rows[0])
+    t, scale = Fraction(double(found["t"])), max(rows[1])
+    require(0 <= t < 1, "a kernel needs 0 ≤ t < 1")
+    least, most = ([1 - (1 - t) * row / scale for row in part] for part in (rows[1], rows[0]))
+    for a, b, units in {(orbit[a], orbit[b], u) for (a, b), u in zip(space.edges, space.units, strict=True)}:
+        g = space.factor(eps, units, False)
+        private = most[a] <= g * least[b] and most[b] <= g * least[a]
+        require(private, "the remainder of the kernel channel is not private")
+    return (1 - t) * whole_sum / scale + max(least)
 
 
 def by_parts(question: Question, found: Content, up: bool) -> Fraction:
@@ -1095,6 +1138,7 @@ UPPER: dict[str, Bound] = {
     "blocks": by_blocks,
     "block bounds": by_block_bounds,
     "transitive": lambda question, found: by_symmetry(question, found, up=True),
+    "orbits": lambda question, found: by_orbits(question, found, up=True),
     "parts": lambda question, found: by_parts(question, found, up=True),
 }
 LOWER: dict[str, Bound] = {
@@ -1104,6 +1148,7 @@ LOWER: dict[str, Bound] = {
     "tree": by_edges,
     "blocks": by_block_channels,
     "transitive": lambda question, found: by_symmetry(question, found, up=False),
+    "orbits": lambda question, found: by_orbits(question, found, up=False),
     "parts": lambda question, found: by_parts(question, found, up=False),
 }
 
@@ -1373,7 +1418,7 @@ def long_number(rows: list[list[int]]) -> int:
 def _planar_noise(t: Fraction, sizes: list[int], terms: Any) -> Fraction:
     """(n + 2(rows + columns)·h + 4Q)/(1 + 4h + 4Q), h = Σ_{k≥1} e^(-t·k), Q ≥ Σ_{a,b≥1} e^(-t·|(a,b)|)."""
     m = None if terms is None else whole(terms, 1, 400)
-    if t == 0:
+    if exp_ends(-t)[1] >= 1:  # t is 0, or too small to tell
         return ONE
     low, high = (q / (1 - q) for q in exp_ends(-t))
     if m is None:
@@ -3088,6 +3133,8 @@ def check(content: Any) -> tuple[bool, str]:
 
 def read(path: str) -> Any:
     """The content of a file, within the limits of the format."""
+    if os.path.exists(path) and not os.path.isfile(path):
+        no_proof("it is not a regular file")
     try:
         with open(path, "rb") as stream:
             content = stream.read(LARGEST_FILE + 1)
@@ -3152,7 +3199,7 @@ def main(arguments: Sequence[str] | None = None, bounded: bool = False) -> int:
             continue
         print(f"{('verified', 'NOT verified', 'no proof', 'not checked')[code]} in {taken:.2f} s: {words}")
         if code == 0 and about:
-            print(f"about the question with digest {about}")
+            print(f"about the question with digest {about if about.isprintable() else ascii(about)}")
     return worst
 
 

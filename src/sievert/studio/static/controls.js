@@ -108,6 +108,7 @@ export class Backward {
     clearTimeout(this.timer);
     this.asked?.abort();
     this.asked = null;
+    this.answer.classList.toggle("stale", JSON.stringify(this.question()) !== this.solved);
   }
 
   /** Once nothing has changed for a while: the newest question takes the place of an older one. */
@@ -116,15 +117,18 @@ export class Backward {
     this.timer = setTimeout(() => this.solve(), wait);
   }
 
+  question() {
+    return { text: this.text(), quantity: this.quantity.value, limit: typed(this.limit.value) };
+  }
+
   async solve() {
-    const text = this.text();
-    if (this.limit.value.trim() === "" || text === null) return this.clear();
-    const question = { text, quantity: this.quantity.value, limit: typed(this.limit.value) };
+    const question = this.question();
+    if (this.limit.value.trim() === "" || question.text === null) return this.clear();
     if (JSON.stringify(question) === this.solved) return;
     const fine = typeof question.limit === "number";
     if (fine) this.limit.removeAttribute("aria-invalid");
     else this.limit.setAttribute("aria-invalid", "true");
-    if (!fine) return this.answer.replaceChildren("Give a number.");
+    if (!fine) return this.show({ refused: "Give a number." });
     const asked = (this.asked = new AbortController());
     try {
       const found = await post("backward", question, asked.signal);
@@ -137,6 +141,7 @@ export class Backward {
   }
 
   show(found) {
+    this.answer.classList.remove("stale");
     if (found.refused) return this.answer.replaceChildren(h("p", { class: "soft" }, words(found.refused)));
     this.answer.replaceChildren(...["this", "any"].filter(name => found[name]).map(name => {
       const { eps, sentence } = found[name];

@@ -21,6 +21,7 @@ async function begin() {
     pictures: answer => tabs.show(answer),
     busy: value => {
       if (value) backward.stop();
+      else if (state.answer?.ok) backward.later();
       moving(value);
       idle(!value && typing === null);
     },
@@ -40,12 +41,14 @@ async function begin() {
     if (text.value !== state.text && !(document.activeElement === text && typing)) text.value = state.text;
     form.show(file, errors);
     complaints(errors);
+    // A change that was refused leaves the file, and its answers, as they were.
+    if (!ok && answer.hash && answer.hash === tabs.hash) return;
     byId("undo").disabled = !state.done.length;
     byId("redo").disabled = !state.undone.length;
     for (const [name, slider] of Object.entries(sliders)) slider.show(controls?.[name], state.waiting.has(JSON.stringify(name)));
     verdict(answer);
     tabs.turn(ok ? answer.hash : null);
-    if (ok) backward.later();
+    if (ok) backward.stop();
     else backward.clear();
   }
 
@@ -53,8 +56,8 @@ async function begin() {
     if (typing === null) return;
     clearTimeout(typing);
     typing = null;
-    if (text.value === state.text) idle(state.running === null);
-    else state.replace(text.value, "typed");
+    state.replace(text.value, "typed");
+    if (state.running === null) idle(true);
   };
   text.addEventListener("input", () => {
     clearTimeout(typing);
@@ -128,7 +131,7 @@ function tools(state, start, tabs) {
     if (key === "y" || event.shiftKey) state.redo();
     else state.undo();
   });
-  opening(state, start);
+  opening(state, start, tabs);
   byId("copy").addEventListener("change", async event => {
     const form = event.target.value;
     event.target.value = "";
@@ -143,7 +146,7 @@ function tools(state, start, tabs) {
   });
 }
 
-function opening(state, start) {
+function opening(state, start, tabs) {
   const choices = byId("open");
   choices.replaceChildren(h("option", { value: "" }, "…"), ...start.examples.map(name => h("option", { value: name }, name)));
   choices.parentElement.hidden = !start.examples.length;
@@ -153,6 +156,8 @@ function opening(state, start) {
     try {
       const opened = await post("open", { name });
       byId("name").textContent = opened.name;
+      start.text = opened.text;
+      tabs.opened();
       await state.replace(opened.text, "open");
     } catch (error) {
       failed(error);

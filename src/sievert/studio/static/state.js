@@ -35,8 +35,8 @@ export class State {
 
   /** The whole text anew, as it was typed, opened, undone or redone. */
   replace(text, source) {
-    if (text === this.text) return this.settled();
-    this.keep(text, source);
+    if (text === this.text && this.answer?.ok) return this.settled();
+    if (text !== this.text) this.keep(text, source);
     this.version += 1;
     return this.ask();
   }

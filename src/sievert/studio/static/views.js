@@ -80,6 +80,8 @@ class Places extends Single {
   extra(part) {
     this.card.extra.replaceChildren(...(part.region ? [this.editor.element] : []));
     if (!part.region) return;
+    // The same numbers, to be changed.
+    this.card.facts.replaceChildren();
     this.editor.show(part.region);
     const drawing = this.card.picture.place;
     if (!part.figure) return;
@@ -144,12 +146,13 @@ class Long {
 class Compare extends Long {
   constructor(name, title, options) {
     super(name, title, options);
-    this.other = h("textarea", { id: "other", rows: 10, spellcheck: "false", wrap: "off" }, options.start.text);
-    this.other.value = options.start.text;
+    this.first = options.start;
+    this.other = h("textarea", { id: "other", rows: 10, spellcheck: "false", wrap: "off" });
+    this.opened();
     this.pick = h("select", { id: "pick" }, h("option", { value: "" }, "…"),
       h("option", { value: "now" }, "the file as it is now"), h("option", { value: "start" }, "the file as it was opened"),
       options.start.examples.map(item => h("option", { value: `open:${item}` }, item)));
-    this.pick.addEventListener("change", () => this.take(options.start));
+    this.pick.addEventListener("change", () => this.take());
     this.other.addEventListener("input", () => this.follow(this.card.hash));
     this.element.prepend(h("details", { class: "other" }, h("summary", {}, "A is the file; B is this text"),
       h("p", {}, h("label", { for: "pick" }, "Take for B "), this.pick),
@@ -160,10 +163,14 @@ class Compare extends Long {
     return { other: this.other.value };
   }
 
-  async take(start) {
+  opened() {
+    this.other.value = this.first.text;
+  }
+
+  async take() {
     const { value } = this.pick;
     if (value === "now") this.other.value = this.text();
-    else if (value === "start") this.other.value = start.text;
+    else if (value === "start") this.opened();
     else if (value) this.other.value = (await post("open", { name: value.slice(5) })).text;
     this.pick.value = "";
     this.follow(this.card.hash);
@@ -240,6 +247,11 @@ export class Tabs {
   wanted() {
     const { view } = this.shown;
     return { parts: view.parts, settings: view.settings?.() ?? {} };
+  }
+
+  /** Another file: what was kept of the first one for comparison is of no use. */
+  opened() {
+    for (const { view } of this.views) view.opened?.();
   }
 
   /** A new state of the file: pictures of an older one are taken away wherever they are not drawn anew. */
