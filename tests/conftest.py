@@ -16,6 +16,8 @@ from unittest import mock
 
 # Before NumPy is there: tests share the cores already, and threads that wait for each other cost them most.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# Pages carry no stills, whatever browser there is; the tests of stills name one.
+os.environ["SIEVERT_BROWSER"] = ""
 
 import pytest
 from hypothesis import HealthCheck, settings

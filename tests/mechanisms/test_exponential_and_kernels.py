@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 import sievert as sv
 from sievert import testing
 from sievert.errors import MechanismError, MetricError
+from sievert.mechanisms import _exponential
 
 F = Fraction
 inf = math.inf
@@ -286,3 +288,20 @@ def test_bad_parameters_are_refused(
 ) -> None:
     with pytest.raises(error, match=message):
         build()
+
+
+@pytest.mark.parametrize(
+    ("points", "closed"),
+    [(7, True), (2, True), (range(0, 40, 4), True), ([1, 2, 4], False), ([0.0, 0.1, 0.2, 0.3], False)],
+)
+def test_the_true_epsilon_of_a_line_needs_no_search(
+    points: Any, closed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The closed form of evenly spaced points says what the search over all pairs says."""
+    metric = sv.metrics.line(points)
+    assert (_exponential._step_of_line(metric.matrix) is not None) == closed
+    quick = exponential(metric, 0.9, "true")
+    monkeypatch.setattr(_exponential, "_step_of_line", lambda distances: None)
+    searched = exponential(metric.restricted(metric.points), 0.9, "true")
+    np.testing.assert_allclose(quick.matrix, searched.matrix, rtol=1e-12)
+    assert sv.epsilon(quick, metric).nats == pytest.approx(0.9, rel=1e-13)

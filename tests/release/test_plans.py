@@ -561,3 +561,11 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     (tmp_path / "new.toml").write_text("person = 1")
     assert run("ledger", tmp_path / "new.toml") == 0
     assert "Nothing beyond chance yet" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["data", "output"])
+def test_a_path_with_a_nul_is_named(tmp_path: Path, name: str) -> None:
+    path = office(tmp_path)
+    with pytest.raises(FileError, match=rf"^{name} is .*NUL"):
+        sv.release.run(path, **{name: "a\0b"})
+    assert not (tmp_path / "out.csv").exists()

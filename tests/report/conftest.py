@@ -64,6 +64,14 @@ def chromium() -> str:
 
 
 @pytest.fixture
+def browser(monkeypatch: pytest.MonkeyPatch) -> str:
+    """Chromium draws stills in this test."""
+    found = chromium()
+    monkeypatch.setenv("SIEVERT_BROWSER", found)
+    return found
+
+
+@pytest.fixture
 def rendered(tmp_path: Path) -> Callable[[str, list[int]], list[Rendered]]:
     """Show a page in windows of some widths."""
     return lambda html, widths: _rendered(html, tmp_path, widths)

@@ -1,10 +1,13 @@
 """Figures where nothing draws: a picture by Chromium, else the table; objects in a notebook."""
 
-import shutil
+import re
+from base64 import b64decode
+from xml.etree import ElementTree
 
 import pytest
 
 import sievert as sv
+from sievert.report import Page, Picture, _page, page_html
 from sievert.report.plots import _drawing
 
 
@@ -15,7 +18,7 @@ def figure():
 
 
 def test_a_figure_without_a_browser_carries_its_numbers(figure, monkeypatch):
-    monkeypatch.setattr(_drawing.shutil, "which", lambda name: None)
+    monkeypatch.setenv("SIEVERT_BROWSER", "")
     bundle = figure._repr_mimebundle_()
     assert "image/png" not in bundle
     assert "<table>" in _drawing._table(figure)
@@ -26,17 +29,48 @@ def test_a_browser_that_fails_is_none(figure, monkeypatch, tmp_path):
     broken = tmp_path / "chromium"
     broken.write_text("#!/bin/sh\nexit 1\n")
     broken.chmod(0o755)
-    monkeypatch.setattr(_drawing.shutil, "which", lambda name: str(broken))
+    monkeypatch.setenv("SIEVERT_BROWSER", str(broken))
     assert _drawing.still(figure) is None
+    assert _drawing.stills([figure, figure]) == (None, None)
 
 
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="no Chromium")
+@pytest.mark.usefixtures("browser")
 def test_chromium_draws_it_once(figure):
     first = _drawing.still(figure)
     assert first is not None
     assert first.startswith(b"\x89PNG")
     assert len(first) > 3000
     assert _drawing.still(figure) is first
+
+
+def page_of(figure):
+    """A page with the picture twice."""
+    pictures = [Picture(f"Picture {k}", "</script> in words", figure) for k in range(2)]
+    return page_html(Page("Title", "Made by hand", "Nothing.", [], pictures=pictures))
+
+
+@pytest.mark.usefixtures("browser")
+def test_a_page_holds_its_pictures_without_scripts(figure, monkeypatch):
+    """As SVG with the labels in it, the same in every run, below 2 MB; too long ones leave their table."""
+    figure.update_layout(title="</script>")
+    page = page_of(figure)
+    found = re.findall(r'<noscript><img class="still"[^>]*base64,([^"]+)"></noscript>', page)
+    assert len(found) == 2
+    for picture in map(b64decode, found):
+        root = ElementTree.fromstring(picture)
+        words = {text for item in root.iter() if (text := (item.text or "").strip())}
+        assert {"yes", "no"} <= words
+    assert len(page.encode()) < 2_000_000
+    _drawing._traced.cache_clear()
+    assert page_of(figure) == page
+    monkeypatch.setattr(_page, "MOST_STILLS", len(found[0]))
+    assert page_of(figure).count('class="still"') == 1
+
+
+def test_a_page_without_a_browser_holds_the_numbers(figure):
+    page = page_of(figure)
+    assert "<img" not in page
+    assert page.count('<noscript><div class="scroll"><table>') == 2
 
 
 def test_policies_queries_metrics_and_channels_show_themselves():

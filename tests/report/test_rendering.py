@@ -103,7 +103,7 @@ def gallery() -> str:
             "Gallery",
             "Made by hand",
             "Everything at once.",
-            [("Words", ["One sentence."])],
+            [("Words", ["One sentence.", "0123456789abcdef" * 8])],
             tables=[wide],
             pictures=pictures,
         )

@@ -31,6 +31,7 @@ from sievert.limits._programs import (
 )
 from sievert.limits._space import LARGEST_DENSE, Space, packing, weights
 from sievert.limits._trees import solve_tree, tree_packing, tree_weights
+from sievert.numerics import each_of
 from sievert.programs import Unsolved
 from sievert.proofs import WorstLeakageProof
 from sievert.spaces import automorphisms
@@ -297,7 +298,7 @@ def _blocks_apart(space: Space, eps: Fraction, parts: Decomposition, reason: str
     third = sorted(map(len, parts.vertices))[-3:][0]
     solved_blocks: dict[bytes, Rung] = {}
     rungs = []
-    for points, edges in zip(parts.vertices, parts.edges, strict=True):
+    for points, edges in each_of("blocks", list(zip(parts.vertices, parts.edges, strict=True))):
         block = space.part(np.array(points), np.array(edges))
         shape = block.pairs.tobytes() + block.lengths.tobytes()
         if shape not in solved_blocks:

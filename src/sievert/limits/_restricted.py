@@ -35,7 +35,7 @@ from sievert.limits._worst import (
     worst_of_space,
 )
 from sievert.limits.bounds import Bound, blowfish_bound, limited_outputs_bound
-from sievert.numerics import brief, is_whole, log2_bounds, readable
+from sievert.numerics import advance, brief, each_of, is_whole, log2_bounds, readable
 from sievert.policies import Policy
 from sievert.programs import LinearProgram, Unsolved, solved
 from sievert.proofs import GroupsProof, images
@@ -141,7 +141,10 @@ def _values_left(policy: Policy, eps: Fraction, groups: list[tuple[int, ...]]) -
         return WorstLeakage(
             bound, bound, bound, Bound(0.0), bound, None, method, reason, None, None, float(eps)
         )
-    found = [worst_of_space(space_of(_induced(policy.secrets, values)), eps) for values in left]
+    found = [
+        worst_of_space(space_of(_induced(policy.secrets, values)), eps)
+        for values in each_of("situations of the others", left)
+    ]
     return WorstLeakage(
         diameter=max(one.diameter for one in found),
         radius=max(one.radius for one in found),
@@ -328,7 +331,7 @@ class _Search:
     def start(self) -> list[tuple[float, int, int]]:
         """Every group's packing bound on itself alone (the distances restricted to it)."""
         waiting = []
-        for number, group in enumerate(self.groups):
+        for number, group in enumerate(each_of("bounds of the groups", self.groups)):
             part = self.kernel[np.ix_(group, group)]
             key = part.tobytes()
             if key not in self.alone:
@@ -388,6 +391,7 @@ def _worst_of_groups(
     search = _Search(space, eps, groups, space.kernel(float(eps)))
     waiting = search.start()
     while waiting:
+        advance("programs of the groups", search.solved, MOST_SOLVED)
         bound, stage, number = heapq.heappop(waiting)
         # Stage 2 is the exact value: nothing that waits is larger.
         if stage == 2 or -bound <= search.reached * (1 + CLOSE):

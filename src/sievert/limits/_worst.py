@@ -25,7 +25,7 @@ from sievert.limits._space import LARGEST_DENSE, Piece, Space, log_capacity, spa
 from sievert.limits._targets import Target
 from sievert.limits.bounds import Bound, blowfish_bound, complete_capacity
 from sievert.mechanisms import randomised_response
-from sievert.numerics import brief, flag, in_bits, log2_bounds, read_eps
+from sievert.numerics import brief, each_of, flag, in_bits, log2_bounds, read_eps
 from sievert.policies import Policy, target_of
 from sievert.proofs import (
     PACKINGS,
@@ -375,7 +375,7 @@ def worst_of_space(space: Space, eps: Fraction, records: int = 1, packed: bool =
     `packed` bounds by packing vectors, which multiply over factors as over records.
     """
     pieces = space.pieces()
-    rungs = [climb(piece.space, eps) for piece in pieces]
+    rungs = [climb(piece.space, eps) for piece in each_of("parts of the secrets", pieces)]
     covers = [
         _least(piece.space, eps, rung.upper if rung.upper["type"] in PACKINGS else covering(piece.space, eps))
         for piece, rung in zip(pieces, rungs, strict=True)

@@ -89,9 +89,8 @@ def exponential(
     if math.isinf(given.eps):
         return _nearest(distances, *names)
     if level == "true" and given.eps > 0:
-        return ExponentialChannel(
-            distances, _solve_nominal(distances, metric.restricted(names[0]), given.eps), *names
-        )
+        among = metric if rows == list(range(metric.size)) else metric.restricted(names[0])
+        return ExponentialChannel(distances, _solve_nominal(distances, among, given.eps), *names)
     root = _rational_root(given.alpha)
     finite = distances[np.isfinite(distances)]
     if root is not None and np.array_equal(finite, np.rint(finite)):
@@ -191,6 +190,9 @@ def _solve_nominal(distances: FloatArray, metric: Metric, true: float) -> float:
             f"eps is {brief(true)}; an exponential mechanism is built for at most {LARGEST_TRUE:g}"
         )
 
+    if (step := _step_of_line(distances)) is not None:
+        return nominal_epsilon(metric.size, true * step) / step
+
     def excess(nominal: float) -> float:
         return epsilon(ExponentialChannel(distances, nominal, metric.points, None), metric).nats - true
 
@@ -203,6 +205,17 @@ def _solve_nominal(distances: FloatArray, metric: Metric, true: float) -> float:
                 f"eps is {brief(true)}; no nominal parameter up to {high:g} has that true ε here"
             )
     return float(brentq(excess, true * (1 - 1e-12), high, xtol=1e-300, rtol=1e-14))
+
+
+def _step_of_line(distances: FloatArray) -> float | None:
+    """The distance of neighbours where inputs and outputs are the same evenly spaced points of a line."""
+    size = len(distances)
+    if distances.shape != (size, size) or not 0 < distances[0, -1] < math.inf:
+        return None
+    places = np.arange(size, dtype=np.float64)
+    step = float(distances[0, 1])
+    even = all(np.array_equal(row, step * np.abs(places - k)) for k, row in enumerate(distances))
+    return step if even else None
 
 
 def _refuse_unreachable(distances: FloatArray, inputs: Sequence[object]) -> None:

@@ -57,6 +57,7 @@ from ._logs import mean_gap as mean_gap
 from ._mills import gauss_legendre as gauss_legendre
 from ._mills import mills_drop as mills_drop
 from ._progress import advance as advance
+from ._progress import each_of as each_of
 from ._progress import listening as listening
 from ._rays import extreme_rays as extreme_rays
 from ._rays import ray_blocks as ray_blocks

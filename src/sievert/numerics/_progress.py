@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import TypeVar
 
-__all__ = ["Listener", "advance", "listening"]
+__all__ = ["Listener", "advance", "each_of", "listening"]
+
+Item = TypeVar("Item")
 
 # What is being done, how much of it is done, how much there is.
 Listener = Callable[[str, int, int], None]
@@ -18,6 +21,21 @@ def advance(what: str, done: int, total: int) -> None:
     listener = _listener.get()
     if listener is not None:
         listener(what, done, total)
+
+
+def each_of(what: str, items: Collection[Item]) -> Iterator[Item]:
+    """Items one after the other, with word of how many are done.
+
+    >>> with listening(lambda *news: print(*news)):
+    ...     squares = [k * k for k in each_of("numbers", [2, 3])]
+    numbers 0 2
+    numbers 1 2
+    numbers 2 2
+    """
+    for done, item in enumerate(items):
+        advance(what, done, len(items))
+        yield item
+    advance(what, len(items), len(items))
 
 
 @contextmanager

@@ -20,7 +20,16 @@ from numpy.typing import NDArray
 from sievert.arrays import FloatArray
 from sievert.channels import Channel, finite_channel
 from sievert.errors import ChannelError
-from sievert.numerics import generator_of, instance, log_difference, log_of, require_size, taken, whole
+from sievert.numerics import (
+    each_of,
+    generator_of,
+    instance,
+    log_difference,
+    log_of,
+    require_size,
+    taken,
+    whole,
+)
 from sievert.observations._approximations import (
     SAMPLES,
     affinities,
@@ -59,6 +68,7 @@ EXACT, BOUNDS, SIMULATION = "exact by types", "certified bounds", "simulation, 9
 # Probabilities computed for one curve (some ten seconds) and kept for one table (a quarter of a gigabyte).
 LARGEST_WORK = 1_000_000_000
 LARGEST_TABLE = 30_000_000
+LOOKED_AT = "observations looked at"
 # Numbers of observations looked at where a whole curve costs too much, and pairs of rows for each.
 ANCHORS = 24
 PAIRS = 12
@@ -429,10 +439,10 @@ def _affordable(attack: Attack, queries: list[int], work: int) -> int:
 
 def _exact_curve(attack: Attack, queries: list[int]) -> list[SuccessProbability]:
     if len(attack.classes.parts) > 1 or len(attack.classes) == 1 or not queries:
-        return [attack.exactly(q) for q in queries]
+        return [attack.exactly(q) for q in each_of(LOOKED_AT, queries)]
     table = TypeTable(attack.classes.parts[0], queries[-1])
     found = []
-    for q in queries:
+    for q in each_of(LOOKED_AT, queries):
         gap = log_missed(table, attack.log_weights, q)
         found.append(attack.exact_point(q, gap))
     return found
@@ -451,7 +461,8 @@ def _anchored_curve(
     """Some points by the best affordable way, those between by monotonicity."""
     generator = generator_of(rng)
     places = anchors(queries, attack.round)
-    known = {i: attack.after(queries[i], generator, LARGEST_TABLE // ANCHORS) for i in places}
+    room = LARGEST_TABLE // ANCHORS
+    known = {i: attack.after(queries[i], generator, room) for i in each_of(LOOKED_AT, places)}
     found = list(before)
     for i, q in enumerate(queries):
         if i in known:

@@ -18,7 +18,7 @@ import numpy as np
 from sievert.channels import Channel, finite_channel
 from sievert.errors import GainError
 from sievert.mechanisms import privacy
-from sievert.numerics import brief, generator_of, in_bits
+from sievert.numerics import brief, each_of, generator_of, in_bits
 from sievert.observations._approximations import LEAST_SAMPLES, SAMPLES
 from sievert.observations._breach_levels import worst_level
 from sievert.observations._chernoff import ChernoffPairs, chernoff_pairs
@@ -152,7 +152,8 @@ def observations_until_each(
     """The same for several probabilities; what is learned for one serves the others."""
     attack = attack_on(channel, prior)
     search = _Search(attack, attack.round, rng)
-    return tuple(_until(search, attack, _probability("success", success)) for success in successes)
+    wanted = [_probability("success", success) for success in successes]
+    return tuple(_until(search, attack, target) for target in each_of("chances asked for", wanted))
 
 
 def _until(search: _Search, attack: Attack, target: float) -> ObservationsUntil:

@@ -13,7 +13,7 @@ import numpy as np
 
 from sievert.arrays import FloatArray, IntArray
 from sievert.errors import GainError
-from sievert.numerics import advance, brief, choice, generator_of, require_size
+from sievert.numerics import advance, brief, choice, each_of, generator_of, require_size
 from sievert.observations._alike_cells import AlikeCells
 from sievert.observations._approximations import share_interval
 from sievert.observations._breach_times import BreachCurve, BreachUntil, Direction, Question
@@ -60,7 +60,8 @@ def record_success(
         With `before`, `limit` and the method of every point.
     """
     generator = generator_of(rng)
-    return SuccessCurve(tuple(_success(view, n, generator) for n in observation_counts(observations)))
+    counts = observation_counts(observations)
+    return SuccessCurve(tuple(_success(view, n, generator) for n in each_of("releases looked at", counts)))
 
 
 def _success(view: RecordView, releases: int, generator: np.random.Generator | None) -> SuccessProbability:

@@ -31,7 +31,7 @@ from sievert.channels import (
 )
 from sievert.errors import FileError, TooLargeError
 from sievert.measures import Adversary, gains
-from sievert.numerics import brief, require_size
+from sievert.numerics import brief, each_of, require_size
 from sievert.observations import (
     Breaches,
     BreachUntil,
@@ -83,7 +83,7 @@ def record_breaches(view: Seen, counts: Sequence[int], level: float | None) -> B
     half = np.full(2, 0.5)
     first = predicate_breach(easiest, half, None)
     size = math.log2((1 + first.before) / 2 / first.before) if level is None else level
-    success = SuccessCurve(tuple(_point(seen, count) for count in counts))
+    success = SuccessCurve(tuple(_point(seen, count) for count in each_of("releases looked at", counts)))
     if easiest.shape[1] <= MOST_RATIOS:
         named = list(first.predicate)
         found = breaches(easiest, half, named, size, max(counts), rng=SEED)
@@ -447,7 +447,9 @@ def releases_until(view: Seen, targets: Sequence[float]) -> tuple[ObservationsUn
     """Releases until one record is guessed right with each probability."""
     assert isinstance(view, Unlisted)
     seen = _view(view)
-    return tuple(_until(seen, target) for target in targets if seen.before < target)
+    return tuple(
+        _until(seen, target) for target in each_of("chances asked for", targets) if seen.before < target
+    )
 
 
 def _until(view: OneRecord, target: float) -> ObservationsUntil:

@@ -12,7 +12,7 @@ import numpy as np
 from sievert.errors import TooLargeError
 from sievert.files import Scenario, file_eps
 from sievert.limits import WorstLeakage, worst_leakage
-from sievert.numerics import in_bits
+from sievert.numerics import each_of, in_bits
 from sievert.questions._seen import seen
 from sievert.results import Result
 
@@ -138,7 +138,7 @@ def limit_curves(scenario: Scenario, limits: Limits) -> LimitCurves | None:
     top = min(2 * limits.eps, LARGEST_EPS) if limits.eps > 0 else 2.0
     found: dict[float, WorstLeakage] = {limits.eps: limits.database}
     start = time.perf_counter()
-    for eps in (top * COARSE_TO_FINE**2).tolist():
+    for eps in each_of("points of the curve", (top * COARSE_TO_FINE**2).tolist()):
         if time.perf_counter() - start > CURVE_SECONDS:
             break
         found[eps] = worst_leakage(scenario.policy, eps)

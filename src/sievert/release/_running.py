@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack, cast, over
 from sievert.errors import DataError, FileError, OutputError, SievertError
 from sievert.files import Described, Scenario, described, load_scenario, refuse_private
 from sievert.ledger import WAIT_SECONDS, WITHOUT_RELATION, Ledger, Relation, Reservation
-from sievert.numerics import number
+from sievert.numerics import brief, number
 from sievert.release._acceptance import require_accepted
 from sievert.release._account import Cost
 from sievert.release._central import NoisyTable, chosen_tables, computed, noisy_table, read_columns
@@ -207,6 +207,9 @@ def run(
     1/2 True poor-households.csv
     """
     asked = Asked(id, fresh, wait, anchor, progress, despite_accept, device)
+    for name, path in (("data", data), ("output", output)):
+        if isinstance(path, str | Path) and "\0" in str(path):
+            raise FileError(f"{name} is {brief(str(path))}; no path has a NUL in it: name a file")
     other = described(scenario)
     if device is not None and (other is None or other.table != "documents"):
         raise FileError(f"device is {device!r}; it goes with a file with [documents], leave it out")

@@ -43,6 +43,8 @@ Sections = list[tuple[str, list[str]]]
 
 # Rows of numbers below a picture.
 MOST_NUMBERS = 30
+# Characters of all stills of a page, which leaves room for a proof below the largest page.
+MOST_STILLS = 160_000
 LIBRARY = "plotly-cartesian.min.js"
 # Where a page that offers the checker has room for the proof itself, and how large it may be with it.
 PROOF_PLACE = "<!-- proof -->"
@@ -143,8 +145,8 @@ def page_html(page: Page) -> str:
     environment.filters["number"] = _number
     environment.filters["coded"] = _coded
     figures = [
-        (picture, Markup(_embedded(picture.figure, number)), _numbers(picture.figure))
-        for number, picture in enumerate(page.pictures)
+        (picture, Markup(_embedded(picture.figure, number)), _numbers(picture.figure), image)
+        for number, (picture, image) in enumerate(zip(page.pictures, _images(page.pictures), strict=True))
     ]
     library = Markup(f"<script>{drawing_library()}</script>") if figures else ""
     return environment.from_string(source).render(
@@ -155,6 +157,30 @@ def page_html(page: Page) -> str:
         versions=_versions(),
         checker=_checker() if page.proofs else "",
     )
+
+
+def _numbers(figure: go.Figure) -> Table:
+    """The numbers behind a picture, of long lists some, so that the page stays below 2 MB."""
+    from sievert.report._behind import behind
+    from sievert.report.plots._style import thinned
+
+    found = behind(figure)
+    return found._replace(rows=[found.rows[place] for place in thinned(len(found.rows), MOST_NUMBERS)])
+
+
+def _images(pictures: Sequence[Picture]) -> list[str]:
+    """Each picture where scripts do not run, as an address that holds it; "" where there is none."""
+    if not pictures:
+        return []
+    from sievert.report.plots._drawing import stills
+
+    images, room = [], MOST_STILLS
+    for drawn in stills([picture.figure for picture in pictures]):
+        image = b64encode((drawn or "").encode("utf-8")).decode("ascii")
+        fits = 0 < len(image) <= room
+        images.append(f"data:image/svg+xml;base64,{image}" if fits else "")
+        room -= len(image) if fits else 0
+    return images
 
 
 def page_with_proof(page: str, proof: Proof) -> str:
@@ -168,15 +194,6 @@ def page_with_proof(page: str, proof: Proof) -> str:
         return page
     before, _, after = page.rpartition(PROOF_PLACE)
     return f"{before}{link}{after}"
-
-
-def _numbers(figure: go.Figure) -> Table:
-    """The numbers behind a picture, of long lists some, so that the page stays below 2 MB."""
-    from sievert.report._behind import behind
-    from sievert.report.plots._style import thinned
-
-    found = behind(figure)
-    return found._replace(rows=[found.rows[place] for place in thinned(len(found.rows), MOST_NUMBERS)])
 
 
 def drawing_library() -> str:

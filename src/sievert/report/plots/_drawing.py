@@ -1,26 +1,31 @@
 """A figure that also shows where nothing draws: as a picture by Chromium where it is found, else as a table.
 
-Notebooks that are printed, or converted by nbconvert, take what needs no JavaScript from the same figure.
+Notebooks that are printed, or converted by nbconvert, and pages read where scripts do not run, take what
+needs no JavaScript from the same figure.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import lru_cache
 from html import escape
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import plotly.graph_objects as go
 
-__all__ = ["Drawing", "still"]
+__all__ = ["Drawing", "still", "stills"]
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 WIDTH, HEIGHT, SECONDS = 700, 420, 30
+TRACED = "data:image/svg+xml,"
 OPTIONS = (
     "--headless=new",
     "--disable-gpu",
@@ -49,35 +54,76 @@ class Drawing(go.Figure):  # type: ignore[misc]
 
 def still(figure: go.Figure) -> bytes | None:
     """The figure as PNG, drawn by Chromium; None where none is found, or it does not answer."""
-    browser = next((path for name in BROWSERS if (path := shutil.which(name)) is not None), None)
+    browser = _browser()
     return None if browser is None else _drawn(browser, figure.to_json())
+
+
+def stills(figures: Sequence[go.Figure]) -> tuple[str | None, ...]:
+    """Figures as SVG, all drawn by one run of Chromium; None where none is found, or it does not answer."""
+    browser = _browser()
+    if browser is None or not figures:
+        return (None,) * len(figures)
+    found = _traced(browser, tuple(figure.to_json() for figure in figures))
+    return found if len(found) == len(figures) else (None,) * len(figures)
+
+
+def _browser() -> str | None:
+    """The Chromium that SIEVERT_BROWSER names (none where it is empty), else one that is installed."""
+    named = os.environ.get("SIEVERT_BROWSER")
+    names = BROWSERS if named is None else (named,) if named else ()
+    return next((path for name in names if (path := shutil.which(name)) is not None), None)
 
 
 @lru_cache(maxsize=64)
 def _drawn(browser: str, figure: str) -> bytes | None:
+    script = (
+        f"const drawn = {_inside(figure)}; Plotly.newPlot('figure', drawn.data, "
+        f"{{...drawn.layout, width: {WIDTH}, height: {HEIGHT}}}, {{staticPlot: true}});"
+    )
+    with tempfile.TemporaryDirectory(prefix="sievert-") as folder:
+        picture = Path(folder, "picture.png")
+        answer = _shown(browser, folder, script, f"--window-size={WIDTH},{HEIGHT}", f"--screenshot={picture}")
+        return None if answer is None or not picture.exists() else picture.read_bytes()
+
+
+@lru_cache(maxsize=16)
+def _traced(browser: str, figures: tuple[str, ...]) -> tuple[str, ...]:
+    drawn = _inside(",".join(figures))
+    # Plotly names its clips by chance: a fixed sequence makes the same page of the same answer.
+    script = (
+        "let step = 1; Math.random = () => (step = step * 16807 % 2147483647) / 2147483647;"
+        f"(async () => {{ for (const drawn of [{drawn}]) {{"
+        "const picture = await Plotly.toImage(drawn, {format: 'svg', "
+        f"width: {WIDTH}, height: drawn.layout.height || {HEIGHT}}});"
+        "const place = document.createElement('pre'); place.textContent = picture; "
+        "document.body.append(place); }})();"
+    )
+    with tempfile.TemporaryDirectory(prefix="sievert-") as folder:
+        answer = _shown(browser, folder, script, f"--virtual-time-budget={SECONDS * 1000}", "--dump-dom")
+    found = re.findall(rf"<pre>{re.escape(TRACED)}(.*?)</pre>", (answer or b"").decode("utf-8", "replace"))
+    return tuple(unquote(picture) for picture in found)
+
+
+def _inside(figures: str) -> str:
+    """JSON that ends no script."""
+    return figures.replace("</", "<\\/")
+
+
+def _shown(browser: str, folder: str, script: str, *options: str) -> bytes | None:
+    """What Chromium says of a page that draws; None where it does not answer."""
     from sievert.report._page import drawing_library
 
-    with tempfile.TemporaryDirectory(prefix="sievert-") as folder:
-        page, picture = Path(folder, "page.html"), Path(folder, "picture.png")
-        page.write_text(
-            "<!doctype html><meta charset='utf-8'><style>body{margin:0}</style>"
-            f"<script>{drawing_library()}</script><div id='figure'></div>"
-            f"<script>const drawn = {figure.replace('</', '<' + chr(92) + '/')};"
-            "Plotly.newPlot('figure', drawn.data, {...drawn.layout, "
-            f"width: {WIDTH}, height: {HEIGHT}}}, {{staticPlot: true}});</script>",
-            encoding="utf-8",
-        )
-        command = [browser, *OPTIONS, f"--user-data-dir={folder}/profile", f"--window-size={WIDTH},{HEIGHT}"]
-        if hasattr(os, "geteuid") and os.geteuid() == 0:
-            command.append("--no-sandbox")
-        with suppress(OSError, subprocess.SubprocessError):
-            subprocess.run(
-                [*command, f"--screenshot={picture}", page.as_uri()],
-                capture_output=True,
-                timeout=SECONDS,
-                check=True,
-            )
-            return picture.read_bytes()
+    page = Path(folder, "page.html")
+    page.write_text(
+        "<!doctype html><meta charset='utf-8'><style>body{margin:0}</style>"
+        f"<script>{drawing_library()}</script><body><div id='figure'></div><script>{script}</script></body>",
+        encoding="utf-8",
+    )
+    command = [browser, *OPTIONS, f"--user-data-dir={folder}/profile", *options, page.as_uri()]
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        command.insert(1, "--no-sandbox")
+    with suppress(OSError, subprocess.SubprocessError):
+        return subprocess.run(command, capture_output=True, timeout=SECONDS, check=True).stdout
     return None
 
 
