@@ -9,6 +9,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from itertools import count
 from pathlib import Path
+from unittest.mock import patch
 
 import opendp.prelude as dp
 
@@ -17,6 +18,8 @@ from benchmarks.harness import Row, compare, timed
 from sievert.channels import GeometricLaw, Privacy
 from sievert.ledger import Budget, Ledger
 from sievert.limits import planned_claim
+from sievert.tables import _batches as batches
+from sievert.tables import _coded as coded
 
 AGES = """version = 1
 [policy]
@@ -48,8 +51,38 @@ def run() -> list[Row]:
         for size in (10_000, 30_000, 100_000):
             _data(folder, size)
             rows.append(_compared(folder, size, "Python loop, floats", _loop))
+        for size in (100_000, 300_000, 1_000_000):
+            _data(folder, size)
+            rows.append(_compared(folder, size, "Python's reader", _by_python))
         rows += [_ledger(folder, records) for records in (100, 400, 1600)]
+        rows += [_folder(folder, size) for size in (500_000, 1_000_000, 2_000_000)]
     return [*rows, *_plans()]
+
+
+def _by_python(folder: Path) -> None:
+    """The same release where Arrow is not installed: cell by cell."""
+    with (
+        patch.object(batches, "arrow_or_none", lambda: None),
+        patch.object(coded, "arrow_or_none", lambda: None),
+    ):
+        _ours(folder)
+
+
+def _folder(folder: Path, size: int) -> Row:
+    """Eight files by a pool of two processes, started for it, against one process: seconds of the clock."""
+    place = folder / f"in-{size}"
+    place.mkdir()
+    for number in range(8):
+        values = random.Random(number).choices(range(100), k=size // 8)
+        (place / f"{number}.csv").write_text("age\n" + "\n".join(map(str, values)) + "\n")
+    for name, line in (("one", ""), ("pool", 'engine = { kind = "processes", workers = 2 }\n')):
+        (folder / f"{name}.toml").write_text(AGES.replace('"ages.csv"', f'"{place.name}"') + line)
+
+    def drawn(name: str) -> None:
+        sv.release.run(folder / f"{name}.toml", output=folder / f"ours-{next(RELEASES)}.csv")
+
+    ours, theirs = (lambda: drawn("pool")), (lambda: drawn("one"))
+    return compare("eight files, pool of two", size, ours, "one process", theirs, repeat=1)
 
 
 def _plans() -> list[Row]:

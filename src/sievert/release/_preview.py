@@ -25,6 +25,7 @@ from sievert.release._relations import charge, relation_of
 from sievert.release._sidecar import clamping, policy_words, promise, query_words
 from sievert.release._unaccounted import NOTHING_CHARGED
 from sievert.results import Result
+from sievert.tables import Engine
 
 if TYPE_CHECKING:
     from sievert.files import TextScenario, VectorScenario
@@ -286,6 +287,12 @@ def _warnings(plan: Plan) -> list[str]:
             "Rows that are dropped do not appear in the output: that a row was dropped is not protected."
         )
     found.extend(clamping(plan))
+    if not plan.central and plan.data.several(plan.scenario.folder) is not None:
+        engine = plan.rules.engine or Engine.resolve("one")
+        found.append(
+            f"The data are several files: they are drawn {engine.words}, and {plan.output.name} will be a "
+            "folder with a part for each, in the order of their names."
+        )
     if plan.unaccounted:
         found.append(NOTHING_CHARGED)
     if plan.data.person is None and plan.owned == 1:

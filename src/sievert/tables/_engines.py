@@ -233,6 +233,8 @@ class _Ray(Engine):
         if own:
             try:
                 ray.init(log_to_driver=False, configure_logging=False, **self.connection())
+            except ImportError as problem:
+                raise FileError(f"release.engine: {problem}; install sievert[cluster]") from None
             except Exception as problem:
                 raise OutputError(
                     f"release.engine: Ray cannot be reached or begun {self.words} "
