@@ -2,6 +2,8 @@
 
 import hashlib
 import hmac
+import os
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -107,7 +109,7 @@ def totals(file: Path, data: Any = None, key: bytes = b"k" * 32) -> list[list[in
 REJECT = FILE.replace('"sample"', '"reject"').replace("person_records = 2", "person_records = 400")
 SOURCES = [
     'source = "duckdb://clinic.db"\ntable = "visits"',
-    'source = "duckdb://clinic.db"\nsql = "SELECT * FROM visits"',
+    'source = "duckdb://clinic.db"\nsql = "SELECT * FROM visits; -- all"',
     'input = "parquet"',
     'input = "parquet/*.parquet"',
     'input = "csv"',
@@ -387,6 +389,11 @@ BAD = [
         "'region' is of type array<string>.*make one of it in a view",
     ),
     ('input = "mixed"', "."),
+    ('source = "postgres://host:a/db"\ntable = "visits"', "has no port that can be"),
+    ('source = "postgres://host/db?port=a"\ntable = "visits"', "has no port that can be"),
+    ('input = "ragged"', r"ragged: b.csv: cannot be read .*Line: 3.*as many fields"),
+    ('input = "hard"', "is the same file as .*would count twice"),
+    ('input = "soft"', "is the same file as .*would count twice"),
 ]
 
 
@@ -395,6 +402,14 @@ def test_bad_sources(folder: Path, source: str, message: str) -> None:
     (folder / "mixed").mkdir(exist_ok=True)
     for name in ("a.csv", "b.csv"):
         (folder / "mixed" / name).write_text(f"region,amount,id{name[0]}\n")
+    for name, row in (("a.csv", "north,1,ann"), ("b.csv", "north,1,ann\nnorth,1,bob,7")):
+        (folder / "ragged").mkdir(exist_ok=True)
+        (folder / "ragged" / name).write_text(f"region,amount,id\n{row}\n")
+    for name, link in (("hard", os.link), ("soft", os.symlink)):
+        if not (folder / name).exists():
+            (folder / name).mkdir()
+            shutil.copy(folder / "parquet" / "part0.parquet", folder / name / "a.parquet")
+            link(folder / name / "a.parquet", folder / name / "b.parquet")
     with pytest.raises(SievertError, match=message):
         totals(described(folder, source))
 
@@ -406,6 +421,9 @@ def test_bad_sources(folder: Path, source: str, message: str) -> None:
         "postgres://host/db?password=hunter2",
         "snowflake://ann:hunter2@host/db",
         "bigquery://project?auth_token=hunter2",
+        "postgres://ann:/hunter2@host/db",
+        "postgres://ann:?hunter2@host/db",
+        "mssql://host/db;PWD=hunter2",
     ],
 )
 def test_a_password_is_refused_and_not_repeated(folder: Path, url: str) -> None:
@@ -433,8 +451,58 @@ def test_a_password_is_refused_and_not_repeated(folder: Path, url: str) -> None:
 def test_only_one_select_is_asked(sql: str) -> None:
     for backend in ("duckdb", "postgres", "pyspark"):
         with pytest.raises(FileError, match=r"data\.sql"):
-            sources.require_select(sql, backend, "duckdb://x")
-    sources.require_select("WITH a AS (SELECT 1 AS x) SELECT * FROM a UNION ALL SELECT 2", "postgres", "x")
+            sources.one_select(sql, backend, "duckdb://x")
+    sources.one_select("WITH a AS (SELECT 1 AS x) SELECT * FROM a UNION ALL SELECT 2", "postgres", "x")
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "LIMIT 5",
+        "OFFSET 5",
+        "FETCH FIRST 5 ROWS ONLY",
+        "TABLESAMPLE BERNOULLI (5)",
+        "WHERE random() < 0.5",
+        "WHERE rand(3) < 0.5",
+        "WHERE gen_random_uuid() > id",
+    ],
+)
+def test_rows_are_not_chosen_by_others_or_by_chance(rest: str) -> None:
+    for backend in ("duckdb", "postgres", "pyspark"):
+        for sql in (f"SELECT * FROM visits {rest}", f"(SELECT * FROM visits {rest})"):
+            with pytest.raises(FileError, match=r"data\.sql: .* chooses which rows count"):
+                sources.one_select(sql, backend, "x")
+
+
+def test_a_select_may_end_as_people_write_it() -> None:
+    for end in (";", " -- all of them", "; -- all"):
+        found = sources.one_select(f"SELECT * FROM visits{end}", "duckdb", "x")
+        assert found == "SELECT * FROM visits"
+
+
+@pytest.mark.parametrize(
+    ("data", "output"),
+    [("lake", "lake/noisy.csv"), ("lake/*.csv", "lake/noisy.csv"), ("*/*.csv", "noisy.csv")],
+)
+def test_what_is_released_does_not_become_data(tmp_path: Path, data: str, output: str) -> None:
+    (tmp_path / "lake").mkdir()
+    (tmp_path / "lake" / "a.csv").write_text("region,amount,id\nnorth,1,ann\n")
+    text = FILE.replace("noisy.csv", output)
+    with pytest.raises(FileError, match=r"release\.output: .* is a file that data\.input"):
+        totals(described(tmp_path, f'input = "{data}"', text))
+
+
+def test_what_does_not_fit_into_memory_is_spilled_in_private(folder: Path) -> None:
+    import polars
+
+    file = described(folder, SOURCES[0])
+    for data in (None, polars.LazyFrame({"id": [1]}), folder / "parquet"):
+        with _opened(make_plan(load_scenario(file)), data) as there:
+            ((place,),) = there.database.connection.con.execute(
+                "SELECT current_setting('temp_directory')"
+            ).fetchall()
+            assert Path(place).stat().st_mode & 0o077 == 0
+        assert not Path(place).exists()
 
 
 def test_a_database_opens_no_other_file(folder: Path) -> None:

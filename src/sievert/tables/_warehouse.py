@@ -257,6 +257,8 @@ class Warehouse:
         """An answer; whatever a driver raises says that the database stopped."""
         try:
             return ask()
+        except DataError as problem:
+            raise DataError(f"{self.name}: {problem}") from None
         except SievertError:
             raise
         except Exception as problem:
