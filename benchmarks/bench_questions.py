@@ -13,7 +13,8 @@ import numpy as np
 import sievert as sv
 from benchmarks.harness import Row, compare, timed
 from sievert.files import added_noise
-from sievert.observations import record_view
+from sievert.observations import record_view, repeated_guess
+from sievert.questions import seen
 
 HISTOGRAM = '[query]\nkind = "histogram"\n[mechanism]\nkind = "geometric"\neps = 1.0\n'
 SUM = '[query]\nkind = "sum"\n[mechanism]\nkind = "{kind}"\neps = 1.0\n'
@@ -51,6 +52,7 @@ def run() -> list[Row]:
         rows += [_row("audit of a map", path, side**2, _map(side)) for side in (32, 100, 316, 1_000)]
         rows += [_preview("preview of a table", path, cells, _table(cells)) for cells in ROWS]
         rows += [_preview("preview of a sum", path, top, _sum(top)) for top in ROWS]
+        rows += [_repeated(path, top) for top in (2, 5, 9)]
         rows += [_process(path, cells, _table(cells)) for cells in (1_000, 1_000_000)]
     return rows
 
@@ -109,6 +111,22 @@ def _simulated(path: Path, cells: int) -> Row:
         return view.simulated(12, 1, 1000)
 
     return compare("guess after 12 releases", cells, lambda: view.guess(12), "simulation", theirs, repeat=3)
+
+
+def _repeated(path: Path, top: int) -> Row:
+    """The guess after four releases of a sum of ten: by the law of its noise, against every situation."""
+    scenario = sv.load(
+        _written(path, _policy(f"{{ range = [0, {top}] }}", 10) + SUM.format(kind="geometric"))
+    )
+    channel, answers = scenario.channel, scenario.answers
+
+    def ours() -> float:
+        return seen(scenario.replaced({})).repeated(4).guess
+
+    def theirs() -> float:
+        return repeated_guess(channel, answers, 4).guess
+
+    return compare("guess after 4 releases of a sum", top, ours, "every situation", theirs, repeat=3)
 
 
 def _row(name: str, path: Path, size: int, text: str) -> Row:

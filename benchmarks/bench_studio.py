@@ -18,6 +18,7 @@ import urllib.request
 from pathlib import Path
 from statistics import median
 
+from benchmarks import _studio_page
 from benchmarks.harness import Row, compare
 from sievert.files import from_text
 from sievert.questions.audit import audit
@@ -30,8 +31,8 @@ MEANT = "an ε change, all answers"
 
 
 def run() -> list[Row]:
-    """Server side, in this process; the last rows start a server of its own."""
-    return [*(_change(values) for values in (10, 100, 1_000)), *_served()]
+    """Server side, in this process; the last rows start servers of their own, and a browser."""
+    return [*(_change(values) for values in (10, 100, 1_000)), *_served(), *_studio_page.rows()]
 
 
 def _file(values: int, eps: float) -> str:

@@ -211,3 +211,9 @@ def test_shells_complete_commands(shell):
         check=False,
     )
     assert "audit" in done.stdout
+
+
+def test_a_scenario_in_place_of_a_budget_names_its_budget(capsys):
+    code, said = run(capsys, "ledger", "examples/census-count.toml")
+    assert code == 2
+    assert "examples/budgets/census.toml" in said.err

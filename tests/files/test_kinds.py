@@ -177,7 +177,6 @@ OTHERS: dict[str, dict[str, object]] = {
     "PullBack": {"anchor": 1},
     "RayCluster": {"address": "ray://head:10001"},
     "DatabaseSource": {"source": "duckdb://x.db", "table": "x"},
-    "RayCluster": {"address": "ray://head:10001"},
     "ColumnProperty": {"column": "x"},
     "WhereProperty": {"where": {"x": 1}},
     "CountProperty": {"count": ["x"], "of": 1},

@@ -136,7 +136,10 @@ def test_numbers_that_are_equal_and_written_otherwise_are_not_the_same():
 def test_a_public_file_that_changed_is_read_again(tmp_path):
     table = tmp_path / "codes.csv"
     table.write_text("code\nno\nyes\n")
-    text = 'version = 1\n[policy]\nvalues = { file = "codes.csv", column = "code" }\n[mechanism]\nkind = "randomised-response"\neps = 1\n'
+    text = (
+        'version = 1\n[policy]\nvalues = { file = "codes.csv", column = "code" }\n'
+        '[mechanism]\nkind = "randomised-response"\neps = 1\n'
+    )
     scenario = Scenario.from_text(text, tmp_path)
     assert len(scenario.policy.values) == 2
     table.write_text("code\nno\nyes\nperhaps\n")

@@ -222,7 +222,7 @@ def _bare(text: str) -> str:
 
 def _page_text(page: str) -> str:
     """What a reader of the page reads: no scripts (which hold the pictures), no styles, no tags."""
-    without = re.sub(r"<(script|style)\b.*?</\1>", "", page, flags=re.DOTALL)
+    without = re.sub(r"<(script|style|details)\b.*?</\1>", "", page, flags=re.DOTALL)
     text = html.unescape(re.sub(r"<[^>]*>", "\n", without))
     return "\n".join(line.strip() for line in text.splitlines() if line.strip())
 

@@ -29,6 +29,25 @@ def ledger(
     from sievert.release import account, read_key
     from sievert.report.ledger import lines, page
 
+    _refuse_scenario(budget)
     asked = Asked([budget, *([] if key is None else [key])], force, report=report)
     found = account(budget, key=None if key is None else read_key(key), anchor=anchor)
     present(found, lines, asked, json=as_json, page=lambda command: page(found, command))
+
+
+def _refuse_scenario(path: Path) -> None:
+    """A file that describes a release names its budget; say which one was meant."""
+    from sievert.errors import FileError, SievertError
+    from sievert.files import Described, load
+
+    try:
+        found = load(path) if path.suffix == ".toml" else None
+    except SievertError:
+        return
+    named = getattr(getattr(found, "document", None), "release", None)
+    if isinstance(found, Described):
+        ledger = getattr(named, "ledger", None)
+        where = (
+            "names no budget: add ledger to [release]" if ledger is None else f"is {found.folder / ledger}"
+        )
+        raise FileError(f"{path}: describes a release and is no budget file; its budget {where}")

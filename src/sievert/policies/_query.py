@@ -21,6 +21,7 @@ from sievert.policies._answers import Answers
 from sievert.policies._forms import Form, Record, Tabulated, as_number
 from sievert.policies._policy import Policy
 from sievert.policies._statistic import Statistic
+from sievert.results import html_table
 from sievert.spaces import Graph, Metric, iterable, label
 
 __all__ = ["Query", "policy_or_answers_of", "query_of", "query_over", "target_of"]
@@ -52,6 +53,9 @@ class Query:
     def __post_init__(self) -> None:
         words = "what sv.Query.record(), count(…), sum(), histogram() and from_table(…) build"
         instance("form", self.form, Form, words, QueryError)
+
+    def _repr_html_(self) -> str:
+        return html_table(f"Query: {self.words}", {})
 
     @property
     def is_record(self) -> bool:

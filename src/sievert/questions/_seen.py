@@ -262,7 +262,8 @@ class Listed(Seen):
     @cached_property
     def guess_limit(self) -> float | None:
         if self._view is not None:
-            return self._view.limit
+            # Beliefs that add up to 1 but for rounding.
+            return 1.0 if self._view.limit > 1 - 1e-12 else self._view.limit
         with suppress(TooLargeError):
             return guess_limit(self.scenario.channel, self.scenario.answers, self.scenario.record_prior)
         return None

@@ -41,6 +41,8 @@ __all__ = [
 
 Sections = list[tuple[str, list[str]]]
 
+# Rows of numbers below a picture.
+MOST_NUMBERS = 30
 LIBRARY = "plotly-cartesian.min.js"
 # Where a page that offers the checker has room for the proof itself, and how large it may be with it.
 PROOF_PLACE = "<!-- proof -->"
@@ -141,7 +143,8 @@ def page_html(page: Page) -> str:
     environment.filters["number"] = _number
     environment.filters["coded"] = _coded
     figures = [
-        (picture, Markup(_embedded(picture.figure, number))) for number, picture in enumerate(page.pictures)
+        (picture, Markup(_embedded(picture.figure, number)), _numbers(picture.figure))
+        for number, picture in enumerate(page.pictures)
     ]
     library = Markup(f"<script>{drawing_library()}</script>") if figures else ""
     return environment.from_string(source).render(
@@ -165,6 +168,15 @@ def page_with_proof(page: str, proof: Proof) -> str:
         return page
     before, _, after = page.rpartition(PROOF_PLACE)
     return f"{before}{link}{after}"
+
+
+def _numbers(figure: go.Figure) -> Table:
+    """The numbers behind a picture, of long lists some, so that the page stays below 2 MB."""
+    from sievert.report._behind import behind
+    from sievert.report.plots._style import thinned
+
+    found = behind(figure)
+    return found._replace(rows=[found.rows[place] for place in thinned(len(found.rows), MOST_NUMBERS)])
 
 
 def drawing_library() -> str:

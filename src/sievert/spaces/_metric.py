@@ -17,10 +17,14 @@ from numpy.typing import ArrayLike, NDArray
 from sievert.arrays import FloatArray
 from sievert.errors import MetricError, TooLargeError
 from sievert.numerics import brief, count_of, flag, non_negative, require_size, taken
+from sievert.results import html_table
 from sievert.spaces._labels import Labels, iterable, label, labels_or_range, shown
 from sievert.spaces._tabular import floats, table_of
 
 __all__ = ["Edges", "Metric", "closure", "least_lengths", "shortest_paths", "uniform_matrix"]
+
+# Points whose distances a notebook shows.
+MOST_SHOWN = 12
 
 # Sums of three rounded square roots are off by a few ulp; 1e-9 relative is far above that and far below
 # any violation a person would make.
@@ -231,6 +235,18 @@ class Metric:
 
     def __repr__(self) -> str:
         return f"Metric({self.size} points)"
+
+    def _repr_html_(self) -> str:
+        """The distances between the first points, in a notebook."""
+        count = min(self.size, MOST_SHOWN)
+        shown = self.restricted(tuple(self.points[:count]))
+        names = [str(point) for point in self.points[:count]]
+        rows = {
+            name: ", ".join(f"{distance:.4g}" for distance in row)
+            for name, row in zip(names, shown.matrix.tolist(), strict=True)
+        }
+        more = "" if count == self.size else f", the first {count}"
+        return html_table(f"Distances of {self.size} points{more}", {"": ", ".join(names), **rows})
 
 
 def _scaled_matrix(metric: Metric, factor: float) -> FloatArray:

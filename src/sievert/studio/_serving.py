@@ -39,7 +39,14 @@ def serve(file: Path | None = None, port: int = 0, *, browser: bool = True) -> N
     studio = Studio(folder.resolve(), text, name, gate)
     # Nothing is logged: a log would outlive the page.
     config = uvicorn.Config(
-        studio.app, log_level="critical", access_log=False, ws="none", server_header=False, date_header=False
+        studio.app,
+        log_level="critical",
+        access_log=False,
+        ws="none",
+        server_header=False,
+        date_header=False,
+        # A browser keeps its connection open: nobody waits for it.
+        timeout_graceful_shutdown=1,
     )
     print(f"The studio is at {gate.link}\nThe link works once; press Ctrl-C here to end.", flush=True)
     if browser:

@@ -76,10 +76,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree("examples", place, ignore=shutil.ignore_patterns("out", "letters", "users"))
     for path in EXAMPLES:
         for name in private_tables(path):
-            table = place / name
-            first, *rows = table.read_text(encoding="utf-8").splitlines()
-            cells = [",".join([CANARY] * len(first.split(",")))] * max(1, len(rows[:3]))
-            table.write_text("\n".join([first, *cells, ""]), encoding="utf-8")
+            named = place / name
+            for table in named.rglob("*.*") if named.is_dir() else place.glob(name):
+                first = table.read_bytes().partition(b"\n")[0] if table.suffix == ".csv" else b""
+                table.write_bytes(b"\n".join([first, *[CANARY.encode()] * 3, b""]))
     return place
 
 

@@ -49,7 +49,7 @@ def test_every_tab_is_fit_for_every_reader(studio: Any, axe: Callable[..., list[
         assert tables.count() >= shown, tab
         for table in tables.all():
             table.locator("summary").click()
-            assert table.locator("tbody tr").count() > 0, tab
+            table.locator("tbody tr").first.wait_for()
 
 
 def test_dark_and_narrow_tabs_too(studio: Any, axe: Callable[..., list[str]]) -> None:
@@ -95,7 +95,7 @@ def test_a_journey_by_keys_alone(studio: Any) -> None:
     assert page.evaluate("() => document.activeElement.id") == "tab-glance"
     reach("details.behind > summary")
     press("Enter")
-    assert page.locator("#panel-glance details.behind[open] tbody tr").count() > 0
+    page.locator("#panel-glance details.behind[open] tbody tr").first.wait_for()
     reach('[data-path=\'["policy","records"]\'] input', "Shift+Tab")
     press("Control+A")
     page.keyboard.type("50")

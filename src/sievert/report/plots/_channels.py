@@ -15,6 +15,7 @@ from sievert.channels.priors import as_prior
 from sievert.errors import ChannelError
 from sievert.measures import joint_distribution
 from sievert.numerics import brief, positive
+from sievert.report.plots._drawing import Drawing
 from sievert.report.plots._style import (
     AFTER,
     BEFORE,
@@ -68,7 +69,7 @@ def channel_heatmap(channel: Channel, darkest: float | None = None) -> go.Figure
     matrix = finite.rounded()
     rows = thinned(finite.shape[0], LARGEST_HEATMAP)
     columns = thinned(finite.shape[1], LARGEST_HEATMAP)
-    figure = go.Figure(
+    figure = Drawing(
         go.Heatmap(
             z=matrix[np.ix_(rows, columns)].astype(np.float32),
             x=label_texts([finite.outputs[j] for j in columns]),
@@ -125,7 +126,7 @@ def hypers(channels: Mapping[str, Channel], prior: object = None) -> go.Figure:
     secrets = next(iter(channels.values())).finite().inputs
     if len(secrets) not in (2, 3):
         raise ChannelError(f"channels have {len(secrets)} secrets; a triangle can show 2 or 3")
-    figure = go.Figure()
+    figure = Drawing()
     _frame(figure, [str(secret) for secret in secrets])
     belief = as_prior(prior, secrets).astype(np.float64)
     for position, (name, channel) in enumerate(channels.items()):
@@ -197,7 +198,7 @@ def simplex_surface(values: FloatArray, beliefs: FloatArray, unit: str) -> go.Fi
         raise ChannelError(f"beliefs is {brief(beliefs)}; give three probabilities for each point")
     values = numbers("values", values, len(spots))
     x, y = _points(spots)
-    figure = go.Figure()
+    figure = Drawing()
     _frame(figure, ["1", "2", "3"])
     figure.add_scatter(
         x=x,
@@ -294,7 +295,7 @@ def beliefs(channel: Channel, prior: object = None, output: Hashable | None = No
     shown = thinned(finite.shape[0])
     names = label_texts([finite.inputs[i] for i in shown])
     after = joint[:, chosen] / weights[chosen]
-    figure = go.Figure()
+    figure = Drawing()
     told = f"after output {finite.outputs[chosen]}"
     for name, heights, colour in (("before", belief[shown], BEFORE), (told, after[shown], AFTER)):
         if len(shown) <= LARGEST_BARS:
@@ -333,7 +334,7 @@ def tradeoff_curve(curves: Mapping[str, Tradeoff]) -> go.Figure:
     >>> [trace.name for trace in sv.plots.tradeoff_curve({"survey": curve}).data]
     ['without the output', 'survey']
     """
-    figure = go.Figure()
+    figure = Drawing()
     blind = {"color": BEFORE, "dash": "dash", "width": 1.5}
     figure.add_scatter(x=[0, 1], y=[1, 0], name="without the output", mode="lines", line=blind)
     for position, (name, curve) in enumerate(

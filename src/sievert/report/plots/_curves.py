@@ -13,6 +13,7 @@ from sievert.design import Candidates, Frontier
 from sievert.errors import DataError
 from sievert.numerics import finite, instance, non_negative, whole
 from sievert.observations import BreachCurve, SuccessCurve, SuccessProbability
+from sievert.report.plots._drawing import Drawing
 from sievert.report.plots._style import (
     AFTER,
     BEFORE,
@@ -81,7 +82,7 @@ def leakage_curve(
     'noise'
     """
     levels = numbers("eps", eps)
-    figure = go.Figure()
+    figure = Drawing()
     for position, (name, values) in enumerate(named("curves", curves, object, "its numbers").items()):
         line = curve_line(position)
         heights = numbers(f"curves[{name!r}]", values, len(levels))
@@ -179,7 +180,7 @@ def success_curve(curve: SuccessCurve, rate_bits: float) -> go.Figure:
     instance("curve", curve, SuccessCurve, "what sv.observations.success_curve returns", DataError)
     rate_bits = non_negative("rate_bits", rate_bits, DataError, infinite=True)
     counts = curve.observations
-    figure = go.Figure()
+    figure = Drawing()
     lower = [point.lower for point in curve.points]
     upper = [point.upper for point in curve.points]
     if any(a < b for a, b in zip(lower, upper, strict=True)):
@@ -237,7 +238,7 @@ def breach_curve(curve: BreachCurve) -> go.Figure:
     """
     instance("curve", curve, BreachCurve, "what sv.observations.breach_curve returns", DataError)
     counts = np.arange(1, len(curve.at) + 1).tolist()
-    figure = go.Figure()
+    figure = Drawing()
     lines = (curve_line(2), curve_line(0))
     if curve.exact_until < len(counts):
         for row, line in enumerate(lines):
@@ -303,7 +304,7 @@ def threshold_curves(eps: Sequence[float], curves: Mapping[str, Sequence[float]]
     levels = numbers("eps", eps)
     if not len(levels):
         raise DataError("eps is empty; give one level or more")
-    figure, top = go.Figure(), float(levels.max())
+    figure, top = Drawing(), float(levels.max())
     figure.add_scatter(
         x=[0, top],
         y=[0, top],
@@ -355,7 +356,7 @@ def candidates(found: Candidates, gain: int = 0) -> go.Figure:
     """
     instance("found", found, Candidates, "what sv.candidates returns", DataError)
     gain = whole("gain", gain, DataError, least=0, most=len(found.alternatives[0].leaks) - 1)
-    figure = go.Figure()
+    figure = Drawing()
     place = {item.name: (item.leaks[gain].after, item.loss) for item in found.alternatives}
     for pair in found.neighbours:
         (x0, y0), (x1, y1) = place[pair.first], place[pair.second]
@@ -459,7 +460,7 @@ def frontier(found: Frontier) -> go.Figure:
     [0.5, 0.25, 0.0]
     """
     instance("found", found, Frontier, "what sv.frontier returns", DataError)
-    figure = go.Figure()
+    figure = Drawing()
     figure.add_scatter(
         x=found.posteriors,
         y=found.losses,
@@ -536,7 +537,7 @@ def estimated_distribution(
     if reported is not None:
         curves.append(("reported (noisy)", [float(reported.get(names[i], 0.0)) for i in shown], CURVES[1]))
     curves.append(("estimated", [float(estimated[i]) for i in shown], AFTER))
-    figure = go.Figure()
+    figure = Drawing()
     for name, heights, colour in curves:
         whiskers = None
         if name == "estimated" and limits is not None and len(shown) <= LARGEST_BARS:

@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from sievert.design import TableDesign
 from sievert.errors import DataError
 from sievert.numerics import instance
+from sievert.report.plots._drawing import Drawing
 from sievert.report.plots._style import curve_line, laid_out, percents, thinned
 
 __all__ = ["noise_laws"]
@@ -42,7 +43,7 @@ def noise_laws(found: TableDesign) -> go.Figure:
     drawn = [(option, option.noise) for option in found.options if option.noise is not None]
     reach = 2 * min(noise.law.radius(found.confidence) for _, noise in drawn) + 1
     places = np.arange(-reach, reach + 1, dtype=np.float64)[thinned(2 * reach + 1, MOST_VALUES)]
-    figure = go.Figure()
+    figure = Drawing()
     for position, (option, noise) in enumerate(drawn):
         step = float(noise.statistic.step)
         chances = np.exp(noise.law.log_pmf(places))

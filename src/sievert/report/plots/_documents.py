@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 
 from sievert.errors import DataError
 from sievert.numerics import brief, instance, positive, whole
+from sievert.report.plots._drawing import Drawing
 from sievert.report.plots._style import AFTER, BEFORE, LIMIT, MARK, curve_line, laid_out, percents
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def document_flow(flow: Flow, words: int = 12) -> go.Figure:
     many = whole("words", words, DataError, most=SHOWN_WORDS)
     ways = found.moves()[:many]
     left, right = (list(dict.fromkeys(str(way[side]) for way in ways)) for side in (0, 1))
-    figure = go.Figure()
+    figure = Drawing()
     widest = max((mass for *_, mass, _ in ways), default=1.0)
     for source, target, mass, length in ways:
         ends = [-left.index(str(source)), -right.index(str(target))]
@@ -120,7 +121,7 @@ def noise_contours(eps: float = 1.0, reach: float | None = None) -> go.Figure:
     axis = np.linspace(-far, far, PIXELS)
     points = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
     density = np.exp(laplace_log_density(points, rate)).reshape(PIXELS, PIXELS)
-    figure = go.Figure(
+    figure = Drawing(
         go.Contour(x=axis, y=axis, z=density, colorscale="Blues", name="density", showscale=False)
     )
     turn = np.linspace(0, 2 * math.pi, 121)
@@ -175,7 +176,7 @@ def attack_success(bench: AttackBench, attackers: str = "author") -> go.Figure:
     noisy = [one for one in shown if one.eps is not None]
     if not noisy:
         raise DataError(f'attackers is {attackers!r}, and none was run; give the corpus topics, or "author"')
-    figure = go.Figure()
+    figure = Drawing()
     for place, name in enumerate(dict.fromkeys(one.attacker for one in noisy)):
         points = sorted((one for one in noisy if one.attacker == name), key=lambda one: one.eps or 0.0)
         figure.add_scatter(

@@ -18,6 +18,7 @@ from sievert.mechanisms import privacy
 from sievert.numerics import finite, whole
 from sievert.policies import Answers, Policy
 from sievert.report.plots._channels import _bare, _frame, _points
+from sievert.report.plots._drawing import Drawing
 from sievert.report.plots._style import AFTER, BEFORE, CORNER, CURVES, EDGE, LIMIT, MARK, SYMBOLS, folded
 from sievert.spaces import Metric
 
@@ -71,7 +72,7 @@ def private_posteriors(
     if not 2 <= n <= 4:
         raise MetricError(f"metric: {n} inputs; a picture shows two to four")
     rows = shape.vertices(exact=False).matrix.astype(np.float64)
-    figure = go.Figure()
+    figure = Drawing()
     if n == 4:
         _tetrahedron(figure, [str(name) for name in shape.inputs])
     else:
@@ -225,7 +226,7 @@ def optimality_map(
     # Of kernels that are equally good at a prior, the one that is best most often.
     order = np.argsort(-wins.sum(axis=1), kind="stable")
     winner = np.where(useless, -1, order[wins[order].argmax(axis=0)])
-    figure = go.Figure()
+    figure = Drawing()
     _frame(figure, [str(name) for name in inputs])
     for place, k in enumerate(sorted(set(winner.tolist()))[:MOST_KERNELS]):
         chosen = winner == k

@@ -14,6 +14,7 @@ from sievert.continuous import Gap, TruncatedLaplace, grid_geometric
 from sievert.errors import DataError
 from sievert.numerics import instance, log_of, whole
 from sievert.report.plots._channels import _bare, _frame, _points
+from sievert.report.plots._drawing import Drawing
 from sievert.report.plots._style import AFTER, BEFORE, CURVES, LIMIT, SYMBOLS, curve_line, laid_out, listed
 
 __all__ = ["laplace_density", "laplace_posteriors", "laplace_price"]
@@ -48,7 +49,7 @@ def laplace_density(noise: TruncatedLaplace, inputs: Iterable[float]) -> go.Figu
     """
     instance("noise", noise, TruncatedLaplace, "what sv.continuous.truncated_laplace(…) makes", DataError)
     low, high = (float(end) for end in noise.interval)
-    figure = go.Figure()
+    figure = Drawing()
     for position, x in enumerate(listed("inputs", inputs, "numbers of the interval")):
         below, above = noise.atoms(x)
         at = np.unique(np.concatenate([np.linspace(low, x, POINTS), np.linspace(x, high, POINTS)]))[1:-1]
@@ -105,7 +106,7 @@ def laplace_price(gaps: Sequence[Gap]) -> go.Figure:
             {"color": BEFORE, "width": 2, "dash": "dot"},
         ),
     }
-    figure = go.Figure()
+    figure = Drawing()
     for name, (values, line) in curves.items():
         if None not in values:
             figure.add_scatter(x=cells, y=values, mode="lines+markers", name=name, line=line)
@@ -152,7 +153,7 @@ def laplace_posteriors(noise: TruncatedLaplace, pixels: int | None = None, prior
     (low, high), count = noise.interval, None if pixels is None else whole("pixels", pixels, DataError)
     belief = as_prior(prior, 3).astype(np.float64)
     numbers = [low, (low + high) / 2, high]
-    figure = go.Figure()
+    figure = Drawing()
     _frame(figure, [f"{float(x):g}" for x in numbers])
     _add_path(figure, noise, belief)
     channels = {"geometric": grid_geometric(2, noise.level.exact_eps or noise.eps, noise.interval)}

@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 
 from sievert.errors import DataError
 from sievert.numerics import amount, finite, flag, probability
+from sievert.report.plots._drawing import Drawing
 from sievert.report.plots._style import (
     AFTER,
     BEFORE,
@@ -77,7 +78,7 @@ def noise_law(
         inside = np.abs(places) <= finite("radius", radius, DataError) * (1 + 1e-12)
         share = probability("confidence", confidence, DataError)
         names = [f"within {amount(radius, 6)} (probability {100 * share:.4g}% or more)", "further off"]
-    figure = go.Figure()
+    figure = Drawing()
     for name, chosen, colour in zip(names, (inside, ~inside), (AFTER, BEFORE), strict=True):
         if not chosen.any():
             continue
@@ -121,7 +122,7 @@ def belief_shift(
     places = [float(label) for label in labels if isinstance(label, int | float | Fraction)]
     along = not few and len(places) == len(labels)
     shown: Sequence[float | str] = places if along else label_texts(labels)
-    figure = go.Figure()
+    figure = Drawing()
     for name, heights, colour in (("before", before, BEFORE), (text("seen", seen), after, AFTER)):
         beliefs = numbers(name, heights, len(shown))
         if few:
@@ -188,7 +189,7 @@ def guess_curve(
     limit = None if limit is None else probability("limit", limit, DataError)
     ever = None if ever is None else probability("ever", ever, DataError)
     here = None if here is None else finite("here", here, DataError)
-    figure = go.Figure()
+    figure = Drawing()
     mode = "lines+markers" if len(places) <= LARGEST_BARS / 2 else "lines"
     # A bound begins where the last exact number stands.
     bounded = ~known | np.append(~known[1:], False) if not known.all() else ~known
@@ -285,7 +286,7 @@ def noise_map(
     shades = floats(probabilities, "probabilities", DataError, rule)
     if shades.shape != (len(rows), len(columns)):
         raise DataError(f"probabilities has the shape {shades.shape}; {rule}")
-    figure = go.Figure(
+    figure = Drawing(
         go.Heatmap(
             z=shades.astype(np.float32),
             x=columns,
@@ -348,7 +349,7 @@ def released_numbers(
     heights = numbers("values", values, len(cells))
     shown = thinned(len(cells))
     labels = label_texts([cells[i] for i in shown])
-    figure = go.Figure()
+    figure = Drawing()
     if interval is not None:
         ends = pairs("interval", interval, len(cells))[shown]
         gap = np.full(len(shown), np.nan)

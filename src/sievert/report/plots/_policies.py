@@ -15,6 +15,7 @@ from sievert.arrays import FloatArray
 from sievert.errors import DataError, PolicyError, TooLargeError
 from sievert.numerics import brief, choice, instance
 from sievert.policies import Policy
+from sievert.report.plots._drawing import Drawing
 from sievert.report.plots._style import AFTER, BEFORE, CURVES, EDGE, LIMIT, SYMBOLS, laid_out, listed
 from sievert.spaces import Graph, Region, automorphisms, floats
 from sievert.spaces.secrets import SecretGraph
@@ -68,7 +69,7 @@ def policy_graph(
     names = [_name(vertex) for vertex in graph.nodes]
     beside = _beside(drawn, spots)
     told = _told(spots, names, beside)
-    figure = go.Figure()
+    figure = Drawing()
     _lines(figure, spots, edges, EDGE, 1.2, None)
     if witness is not None:
         ends = listed("witness", witness, "two databases")
@@ -269,7 +270,7 @@ def places_before_after(before: Any, after: Any, region: Region | None = None) -
             f"before has {len(old)} places and after {len(new)}; give both in the same order, without the "
             "rows that were dropped"
         )
-    figure = go.Figure()
+    figure = Drawing()
     if region is not None:
         rows, columns = region.shape
         width, height = columns * region.cell, rows * region.cell

@@ -6,6 +6,7 @@ import plotly.graph_objects as go
 
 from sievert.errors import DataError
 from sievert.numerics import choice, instance
+from sievert.report.plots._drawing import Drawing
 from sievert.report.plots._style import BEFORE, LIMIT, curve_line, laid_out, percents
 from sievert.vectors import LossCurve, VectorFrontier
 
@@ -43,7 +44,7 @@ def loss_by_distance(curve: LossCurve) -> go.Figure:
     'exact (XDP)'
     """
     instance("curve", curve, LossCurve, "a LossCurve, of sv.vectors.loss_curve", DataError)
-    figure = go.Figure()
+    figure = Drawing()
     for position, (field, name) in enumerate(ACCOUNTS.items()):
         figure.add_scatter(
             x=180 * curve.distances,
@@ -84,7 +85,7 @@ def vector_frontier(found: VectorFrontier, against: str = "xi") -> go.Figure:
     """
     instance("found", found, VectorFrontier, "a VectorFrontier, of sv.vectors.mechanism_frontier", DataError)
     choice("against", against, ("xi", "reidentified"), DataError)
-    figure = go.Figure()
+    figure = Drawing()
     for position, kind in enumerate(dict.fromkeys(point.mechanism for point in found.points)):
         points = [point for point in found.points if point.mechanism == kind]
         figure.add_scatter(
