@@ -231,13 +231,46 @@ def test_a_table_without_a_transaction_is_counted_twice(folder: Path) -> None:
     with _opened(plan, base.table("visits")) as there:
         most = there.most_rows  # type: ignore[union-attr]
 
-        def meddled(person: str) -> int:
+        def meddled(*given: Any) -> tuple[int, int]:
             base.raw_sql("INSERT INTO visits VALUES ('south', 1, 'bob')")
-            return most(person)
+            return most(*given)
 
         there.most_rows = meddled  # type: ignore[union-attr, method-assign]
         with pytest.raises(OutputError, match="the Ibis table: the table changed while it was read"):
             computed(plan, there)
+
+
+def test_people_are_counted_twice_too(folder: Path) -> None:
+    """The cells stay as they are, but not whose they are."""
+    import ibis
+
+    base = ibis.duckdb.connect()
+    for text in (FILE, REJECT):
+        plan = make_plan(load_scenario(described(folder, SOURCES[0], text)))
+        base.raw_sql(TABLE.replace("CREATE", "CREATE OR REPLACE"))
+        base.raw_sql("INSERT INTO visits VALUES ('north', 1, 'ann'), ('north', 1, 'bob')")
+        with _opened(plan, base.table("visits")) as there:
+            still = there.require_still  # type: ignore[union-attr]
+
+            def meddled(still: Callable[[], None] = still) -> None:
+                base.raw_sql("UPDATE visits SET id = 'eve'")
+                still()
+
+            there.require_still = meddled  # type: ignore[union-attr, method-assign]
+            with pytest.raises(OutputError, match="the table changed while it was read"):
+                computed(plan, there)
+
+
+def test_a_row_that_names_nobody_is_refused_wherever_it_is_counted(tmp_path: Path) -> None:
+    """It may be anybody's, beyond the rows that were promised."""
+    text = REJECT.replace('person = "id"', 'person = "id"\nmissing_values = ["?"]')
+    for nobody in ("", " ? "):
+        shutil.rmtree(tmp_path / "lake", ignore_errors=True)
+        (tmp_path / "lake").mkdir()
+        (tmp_path / "lake" / "a.csv").write_text(f"region,amount,id\nnorth,1,ann\nsouth,1,{nobody}\n")
+        for source, words in (("lake", "lake: one of 1 rows"), ("lake/a.csv", "a.csv: row 2")):
+            with pytest.raises(DataError, match=f"{words} names nobody in the column 'id'"):
+                totals(described(tmp_path, f'input = "{source}"', text))
 
 
 def test_a_sample_of_another_table_is_not_drawn(folder: Path) -> None:
