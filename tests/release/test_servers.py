@@ -330,8 +330,8 @@ def changed(session: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None
     """Without a transaction everything is counted twice, and a table that changed is refused."""
     most = warehouse.Warehouse.most_rows
 
-    def meddled(own: Any, person: str) -> int:
-        found = most(own, person)
+    def meddled(own: Any, *given: Any) -> tuple[int, int]:
+        found = most(own, *given)
         session.sql(
             "CREATE OR REPLACE TEMPORARY VIEW visits AS SELECT 'north' AS region, 1 AS amount, '1' AS id"
         )

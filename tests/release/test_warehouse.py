@@ -2,6 +2,8 @@
 
 import hashlib
 import hmac
+import os
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -107,7 +109,7 @@ def totals(file: Path, data: Any = None, key: bytes = b"k" * 32) -> list[list[in
 REJECT = FILE.replace('"sample"', '"reject"').replace("person_records = 2", "person_records = 400")
 SOURCES = [
     'source = "duckdb://clinic.db"\ntable = "visits"',
-    'source = "duckdb://clinic.db"\nsql = "SELECT * FROM visits"',
+    'source = "duckdb://clinic.db"\nsql = "SELECT * FROM visits; -- all"',
     'input = "parquet"',
     'input = "parquet/*.parquet"',
     'input = "csv"',
@@ -229,13 +231,46 @@ def test_a_table_without_a_transaction_is_counted_twice(folder: Path) -> None:
     with _opened(plan, base.table("visits")) as there:
         most = there.most_rows  # type: ignore[union-attr]
 
-        def meddled(person: str) -> int:
+        def meddled(*given: Any) -> tuple[int, int]:
             base.raw_sql("INSERT INTO visits VALUES ('south', 1, 'bob')")
-            return most(person)
+            return most(*given)
 
         there.most_rows = meddled  # type: ignore[union-attr, method-assign]
         with pytest.raises(OutputError, match="the Ibis table: the table changed while it was read"):
             computed(plan, there)
+
+
+def test_people_are_counted_twice_too(folder: Path) -> None:
+    """The cells stay as they are, but not whose they are."""
+    import ibis
+
+    base = ibis.duckdb.connect()
+    for text in (FILE, REJECT):
+        plan = make_plan(load_scenario(described(folder, SOURCES[0], text)))
+        base.raw_sql(TABLE.replace("CREATE", "CREATE OR REPLACE"))
+        base.raw_sql("INSERT INTO visits VALUES ('north', 1, 'ann'), ('north', 1, 'bob')")
+        with _opened(plan, base.table("visits")) as there:
+            still = there.require_still  # type: ignore[union-attr]
+
+            def meddled(still: Callable[[], None] = still) -> None:
+                base.raw_sql("UPDATE visits SET id = 'eve'")
+                still()
+
+            there.require_still = meddled  # type: ignore[union-attr, method-assign]
+            with pytest.raises(OutputError, match="the table changed while it was read"):
+                computed(plan, there)
+
+
+def test_a_row_that_names_nobody_is_refused_wherever_it_is_counted(tmp_path: Path) -> None:
+    """It may be anybody's, beyond the rows that were promised."""
+    text = REJECT.replace('person = "id"', 'person = "id"\nmissing_values = ["?"]')
+    for nobody in ("", " ? "):
+        shutil.rmtree(tmp_path / "lake", ignore_errors=True)
+        (tmp_path / "lake").mkdir()
+        (tmp_path / "lake" / "a.csv").write_text(f"region,amount,id\nnorth,1,ann\nsouth,1,{nobody}\n")
+        for source, words in (("lake", "lake: one of 1 rows"), ("lake/a.csv", "a.csv: row 2")):
+            with pytest.raises(DataError, match=f"{words} names nobody in the column 'id'"):
+                totals(described(tmp_path, f'input = "{source}"', text))
 
 
 def test_a_sample_of_another_table_is_not_drawn(folder: Path) -> None:
@@ -387,6 +422,11 @@ BAD = [
         "'region' is of type array<string>.*make one of it in a view",
     ),
     ('input = "mixed"', "."),
+    ('source = "postgres://host:a/db"\ntable = "visits"', "has no port that can be"),
+    ('source = "postgres://host/db?port=a"\ntable = "visits"', "has no port that can be"),
+    ('input = "ragged"', r"ragged: b.csv: cannot be read .*Line: 3.*as many fields"),
+    ('input = "hard"', "is the same file as .*would count twice"),
+    ('input = "soft"', "is the same file as .*would count twice"),
 ]
 
 
@@ -395,6 +435,14 @@ def test_bad_sources(folder: Path, source: str, message: str) -> None:
     (folder / "mixed").mkdir(exist_ok=True)
     for name in ("a.csv", "b.csv"):
         (folder / "mixed" / name).write_text(f"region,amount,id{name[0]}\n")
+    for name, row in (("a.csv", "north,1,ann"), ("b.csv", "north,1,ann\nnorth,1,bob,7")):
+        (folder / "ragged").mkdir(exist_ok=True)
+        (folder / "ragged" / name).write_text(f"region,amount,id\n{row}\n")
+    for name, link in (("hard", os.link), ("soft", os.symlink)):
+        if not (folder / name).exists():
+            (folder / name).mkdir()
+            shutil.copy(folder / "parquet" / "part0.parquet", folder / name / "a.parquet")
+            link(folder / name / "a.parquet", folder / name / "b.parquet")
     with pytest.raises(SievertError, match=message):
         totals(described(folder, source))
 
@@ -406,6 +454,9 @@ def test_bad_sources(folder: Path, source: str, message: str) -> None:
         "postgres://host/db?password=hunter2",
         "snowflake://ann:hunter2@host/db",
         "bigquery://project?auth_token=hunter2",
+        "postgres://ann:/hunter2@host/db",
+        "postgres://ann:?hunter2@host/db",
+        "mssql://host/db;PWD=hunter2",
     ],
 )
 def test_a_password_is_refused_and_not_repeated(folder: Path, url: str) -> None:
@@ -433,8 +484,58 @@ def test_a_password_is_refused_and_not_repeated(folder: Path, url: str) -> None:
 def test_only_one_select_is_asked(sql: str) -> None:
     for backend in ("duckdb", "postgres", "pyspark"):
         with pytest.raises(FileError, match=r"data\.sql"):
-            sources.require_select(sql, backend, "duckdb://x")
-    sources.require_select("WITH a AS (SELECT 1 AS x) SELECT * FROM a UNION ALL SELECT 2", "postgres", "x")
+            sources.one_select(sql, backend, "duckdb://x")
+    sources.one_select("WITH a AS (SELECT 1 AS x) SELECT * FROM a UNION ALL SELECT 2", "postgres", "x")
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "LIMIT 5",
+        "OFFSET 5",
+        "FETCH FIRST 5 ROWS ONLY",
+        "TABLESAMPLE BERNOULLI (5)",
+        "WHERE random() < 0.5",
+        "WHERE rand(3) < 0.5",
+        "WHERE gen_random_uuid() > id",
+    ],
+)
+def test_rows_are_not_chosen_by_others_or_by_chance(rest: str) -> None:
+    for backend in ("duckdb", "postgres", "pyspark"):
+        for sql in (f"SELECT * FROM visits {rest}", f"(SELECT * FROM visits {rest})"):
+            with pytest.raises(FileError, match=r"data\.sql: .* chooses which rows count"):
+                sources.one_select(sql, backend, "x")
+
+
+def test_a_select_may_end_as_people_write_it() -> None:
+    for end in (";", " -- all of them", "; -- all"):
+        found = sources.one_select(f"SELECT * FROM visits{end}", "duckdb", "x")
+        assert found == "SELECT * FROM visits"
+
+
+@pytest.mark.parametrize(
+    ("data", "output"),
+    [("lake", "lake/noisy.csv"), ("lake/*.csv", "lake/noisy.csv"), ("*/*.csv", "noisy.csv")],
+)
+def test_what_is_released_does_not_become_data(tmp_path: Path, data: str, output: str) -> None:
+    (tmp_path / "lake").mkdir()
+    (tmp_path / "lake" / "a.csv").write_text("region,amount,id\nnorth,1,ann\n")
+    text = FILE.replace("noisy.csv", output)
+    with pytest.raises(FileError, match=r"release\.output: .* is a file that data\.input"):
+        totals(described(tmp_path, f'input = "{data}"', text))
+
+
+def test_what_does_not_fit_into_memory_is_spilled_in_private(folder: Path) -> None:
+    import polars
+
+    file = described(folder, SOURCES[0])
+    for data in (None, polars.LazyFrame({"id": [1]}), folder / "parquet"):
+        with _opened(make_plan(load_scenario(file)), data) as there:
+            ((place,),) = there.database.connection.con.execute(
+                "SELECT current_setting('temp_directory')"
+            ).fetchall()
+            assert Path(place).stat().st_mode & 0o077 == 0
+        assert not Path(place).exists()
 
 
 def test_a_database_opens_no_other_file(folder: Path) -> None:

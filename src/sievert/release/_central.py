@@ -20,9 +20,9 @@ from sievert.arrays import IntArray
 from sievert.channels import GroupNoise, MeanOf, QuantileNoise, SeveralNoise, TableNoise
 from sievert.errors import ChannelError, DataError
 from sievert.estimation import nearest_table, noisy_mean
-from sievert.release._domain import DROPPED, Fingerprints
+from sievert.release._domain import DROPPED, Fingerprints, is_missing
 from sievert.release._plan import NOT_PRIVATE, SEEDED, Plan
-from sievert.release._sample import Sampled, SampledThere
+from sievert.release._sample import Sampled, SampledThere, nobody
 from sievert.release._sidecar import note
 from sievert.sampling import Sampler, SeveralSampler
 from sievert.tables import Batch, Coded, Rows, Warehouse, person_key
@@ -34,6 +34,7 @@ __all__ = [
     "computed",
     "noisy_table",
     "read_columns",
+    "refuse_nobody",
     "refuse_too_many",
     "true_answer",
 ]
@@ -103,7 +104,7 @@ def _added(plan: Plan, rows: Rows, progress: Progress | None, seen: Fingerprints
     tables, domain, policy = plan.tables, plan.domain(), plan.scenario.policy
     totals, read = [table.totals() for table in tables], 0
     records: list[int] = []  # every record, where public knowledge has to be compared with the data
-    people = PersonRows(plan.data.person, plan.owned, "policy.person_records")
+    people = PersonRows(plan.data.person, plan.owned, "policy.person_records", domain.missing_texts)
     sampled = Sampled(plan.data.person, plan.owned, domain.missing_texts) if _samples(plan) else None
     shift = _shift(plan)
     for batch in rows.batches([*plan.columns, *people.columns]):
@@ -115,7 +116,7 @@ def _added(plan: Plan, rows: Rows, progress: Progress | None, seen: Fingerprints
             table.add(total, kept)
         if policy.constrained:
             records.extend((codes + shift).tolist())
-        people.add(batch)
+        _located(people.add, batch, rows)
         if seen is not None:
             seen.add(batch)
         read += batch.size
@@ -144,7 +145,10 @@ def _counted(plan: Plan, there: Warehouse, seen: Fingerprints | None) -> _Read:
         facts.append((("people",), people.people))
     else:
         if person is not None:
-            refuse_too_many(there.most_rows(person), person, plan.owned, "policy.person_records")
+            most, without = there.most_rows(person, sorted(plan.domain().missing_texts))
+            if without:
+                raise DataError(f"{there.name}: one of {without} rows {nobody(person)}")
+            refuse_too_many(most, person, plan.owned, "policy.person_records")
         totals = [table.totals() for table in plan.tables]
         for table, total in zip(plan.tables, totals, strict=True):
             table.add(total, own, rows)
@@ -389,15 +393,18 @@ def _plain(value: Any) -> Any:
 class PersonRows:
     """Counts the rows of each person; without a column there is nothing to count."""
 
-    def __init__(self, column: str | None, most: int, key: str) -> None:
+    def __init__(
+        self, column: str | None, most: int, key: str, missing: frozenset[str] = frozenset()
+    ) -> None:
         self.columns = [] if column is None else [column]
-        self.most, self.key = most, key
+        self.most, self.key, self._missing = most, key, missing
         self._hashes: list[NDArray[np.int64]] = []
 
     def add(self, batch: Batch) -> None:
         """Count a batch."""
         for name in self.columns:
             column = batch.columns[name]
+            refuse_nobody(batch, name, self._missing)
             cells = column.values.items if isinstance(column, Coded) else column
             # Python hashes texts with a secret key of the process; two people collide with chance 2^-64.
             found = np.fromiter(map(hash, map(person_key, cells)), np.int64, len(cells))
@@ -409,6 +416,15 @@ class PersonRows:
             return
         _, counts = np.unique(np.concatenate(self._hashes), return_counts=True)
         refuse_too_many(int(counts.max()), self.columns[0], self.most, self.key)
+
+
+def refuse_nobody(batch: Batch, name: str, missing: frozenset[str]) -> None:
+    """Refuse a row that names nobody."""
+    column = batch.columns[name]
+    for place, cell in enumerate(column.values.items if isinstance(column, Coded) else column):
+        if is_missing(cell, missing):
+            row = int(np.flatnonzero(column.codes == place)[0]) if isinstance(column, Coded) else place
+            raise DataError(f"row {batch.first + row} {nobody(name)}")
 
 
 def refuse_too_many(rows: int, column: str, most: int, key: str) -> None:

@@ -154,16 +154,17 @@ def check_rows(plan: Plan, rows: Rows, progress: Progress | None = None) -> tupl
     kind, read = _Rows(plan), 0
     seen = Fingerprints(kind.read)
     most = 2**62 if plan.rules.stable else plan.owned
-    people = PersonRows(plan.data.person, most, "data.rows_per_person")
+    missing = frozenset(text.strip() for text in plan.data.missing_values)
+    people = PersonRows(plan.data.person, most, "data.rows_per_person", missing)
     if plan.rules.stable and not people.columns:
         raise FileError("release.stable: needs data.person, the column that says whose row it is")
     for batch in rows.batches([*kind.read, *people.columns]):
         try:
             kind.true(batch)
+            if not plan.rules.stable:
+                people.add(batch)
         except DataError as problem:
             raise DataError(f"{rows.name}: {problem}") from None
-        if not plan.rules.stable:
-            people.add(batch)
         seen.add(batch)
         read += batch.size
         if progress is not None:

@@ -20,7 +20,7 @@ from sievert.release._drawn import Drawn, drawn_channel
 from sievert.release._errors import Errors, errors
 from sievert.release._places import OnMap, Places, population
 from sievert.sampling import Sampler, floats, for_channel
-from sievert.tables import Source, require_writable
+from sievert.tables import Source, is_among, require_writable
 
 __all__ = ["NOT_PRIVATE", "SEEDED", "Plan", "make_plan"]
 
@@ -200,6 +200,7 @@ def make_plan(scenario: Scenario, output: str | Path | None = None) -> Plan:
     try:
         _check_columns(scenario, rules)
         require_writable(_output(scenario, name))
+        _refuse_among_data(scenario, _output(scenario, name))
         return _drawable(_plan(scenario, rules, name))
     except TooLargeError:
         raise
@@ -208,6 +209,17 @@ def make_plan(scenario: Scenario, output: str | Path | None = None) -> Plan:
         raise FileError(text if text.startswith(source) else f"{source}, {text}") from None
     except SievertError as problem:
         raise FileError(f"{source}: {problem.in_file()}") from None
+
+
+def _refuse_among_data(scenario: Scenario, output: Path) -> None:
+    """Refuse an output that another run would count as data."""
+    path = scenario.document.data.several(scenario.folder) if scenario.document.data is not None else None
+    parts = output / f"part-00000{output.suffix}"
+    if path is not None and any(is_among(target, path, scenario.folder) for target in (output, parts)):
+        raise FileError(
+            f"release.output: {output} is a file that data.input ({path}) names; another run would take what "
+            "was released for private records: name another folder for one of them"
+        )
 
 
 def _require_records(scenario: Scenario) -> None:

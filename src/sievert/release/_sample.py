@@ -21,7 +21,7 @@ from sievert.errors import DataError, OutputError
 from sievert.release._domain import is_missing
 from sievert.tables import Batch, PeopleThere, Warehouse, person_text
 
-__all__ = ["Sampled", "SampledThere"]
+__all__ = ["Sampled", "SampledThere", "nobody"]
 
 PURPOSE = b"sievert rows of one person"
 
@@ -44,7 +44,7 @@ class Sampled:
         cells = batch.columns[self.column]
         for place in np.flatnonzero(kept).tolist():
             if is_missing(cells[place], self._missing):
-                raise DataError(f"row {batch.first + place} {_nobody(self.column)}")
+                raise DataError(f"row {batch.first + place} {nobody(self.column)}")
             self._rows.setdefault(person_text(cells[place]), []).append(int(codes[place]))
 
     @property
@@ -66,10 +66,11 @@ class Sampled:
         return codes, counts.astype(np.int64)
 
 
-def _nobody(column: str) -> str:
+def nobody(column: str) -> str:
+    """What is wrong with a row that names nobody: it may be anybody's, beyond all that were promised."""
     return (
-        f"names nobody in the column {column!r}, and rows are chosen by person: say whose it is, or leave it "
-        "out"
+        f"names nobody in the column {column!r}, and rows are counted by person: say whose it is, or leave "
+        "it out"
     )
 
 
@@ -100,7 +101,7 @@ class SampledThere:
             return PeopleThere(0, 0, 0, 0)
         found = self._there.people(self.person, self.columns, self._given, self.most, sorted(missing))
         if found.nobody:
-            raise DataError(f"{self._there.name}: one of {found.nobody} rows {_nobody(self.person)}")
+            raise DataError(f"{self._there.name}: one of {found.nobody} rows {nobody(self.person)}")
         return found
 
     def chosen(self, key: bytes) -> tuple[IntArray, IntArray]:

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from sievert.errors import DataError, FileError, LedgerError
 from sievert.ledger import Reservation, file_hash, sync_folder
-from sievert.release._central import refuse_too_many
+from sievert.release._central import refuse_nobody, refuse_too_many
 from sievert.release._domain import Fingerprints
 from sievert.release._local import OUTPUT, SealedBits, State, reading
 from sievert.release._plan import Plan
@@ -104,11 +104,14 @@ def check_unit(shared: Shared, unit: Unit) -> tuple[Contents, People]:
     """Read a unit: what it holds, and the rows of each person in it."""
     kind = reading(shared.plan)
     person = shared.plan.data.person
+    missing = frozenset(text.strip() for text in shared.plan.data.missing_values)
     seen, rows = Fingerprints(kind.read), 0
     hashes: list[NDArray[np.uint64]] = []
     for batch in unit.batches(shared.folder, [*kind.read, *([] if person is None else [person])]):
         try:
             kind.true(batch)
+            if person is not None:
+                refuse_nobody(batch, person, missing)
         except DataError as problem:
             raise DataError(f"{shared.folder / unit.file}: {problem}") from None
         if person is not None:

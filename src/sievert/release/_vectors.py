@@ -32,9 +32,7 @@ from sievert.tables import (
     Unit,
     UserVectors,
     existing,
-    fits,
-    is_inside,
-    is_several,
+    is_among,
     open_rows,
     read_table,
 )
@@ -130,7 +128,7 @@ class VectorsJob(DescribedJob):
     def check(self) -> None:
         model, scenario = self.scenario.document.vectors, self.scenario
         for target in (self.plan.output, self.plan.sidecar):
-            if is_several(model.input, scenario.folder) and _is_among(target, model.input, scenario.folder):
+            if is_among(target, model.input, scenario.folder):
                 raise FileError(
                     f"{target}: is a file that vectors.input ({model.input}) names; another run would take "
                     "what was released for private vectors: name another folder for one of them"
@@ -234,11 +232,6 @@ def _digest(read: UserVectors) -> bytes:
     for part in parts:
         digest.update(np.ascontiguousarray(part).tobytes())
     return digest.digest()
-
-
-def _is_among(target: Path, path: str, folder: Path) -> bool:
-    """Whether a file would be one of those that a folder or pattern names."""
-    return fits(path, folder, target) or is_inside(target, folder / path)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from ._engines import Engine as Engine
 from ._engines import Workers as Workers
 from ._folders import files_in as files_in
 from ._folders import files_named as files_named
+from ._folders import is_among as is_among
 from ._folders import is_several as is_several
 from ._reading import channel_bytes as channel_bytes
 from ._reading import existing as existing

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
+import re
 import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from sievert.errors import FileError, OutputError
+from sievert.errors import DataError, FileError, OutputError
 from sievert.numerics import brief, did_you_mean
 from sievert.tables._reading import existing
 
@@ -170,6 +171,11 @@ def padded(key: bytes) -> tuple[str, str]:
     return inner, outer
 
 
+def private_folder() -> tempfile.TemporaryDirectory[str]:
+    """Where an embedded DuckDB puts what does not fit into memory: it is private."""
+    return tempfile.TemporaryDirectory(prefix="sievert-")
+
+
 def first_line(problem: BaseException) -> str:
     """What a driver says, without its candidates and positions."""
     lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
@@ -187,17 +193,29 @@ class DuckDb(Database):
     backend = "duckdb"
     schemes = ("duckdb",)
 
+    def __init__(self, connection: Any, spill: tempfile.TemporaryDirectory[str] | None = None) -> None:
+        super().__init__(connection)
+        self._spill = spill
+
+    def close(self) -> None:
+        super().close()
+        if self._spill is not None:
+            self._spill.cleanup()
+
     @classmethod
     def open(cls, url: str, folder: Path) -> Database:
         ibis = ibis_or_refuse(url)
         path = existing(folder / url.removeprefix("duckdb://"))
         try:
             # What the file's sql may not do: open other files, or the network.
-            connection = ibis.duckdb.connect(str(path), read_only=True, enable_external_access=False)
+            spill = private_folder()
+            connection = ibis.duckdb.connect(
+                str(path), read_only=True, enable_external_access=False, temp_directory=spill.name
+            )
             connection.raw_sql("BEGIN TRANSACTION")
         except Exception as problem:
             raise OutputError(f"{path}: DuckDB cannot open it ({first_line(problem)})") from None
-        return OpenDuckDb(connection)
+        return OpenDuckDb(connection, spill)
 
     def _table(self, name: str, where: Sequence[str]) -> Any:
         import ibis
@@ -260,7 +278,8 @@ class GivenToDuckDb(DuckDb):
 
     def __init__(self, data: Any) -> None:
         ibis = ibis_or_refuse("data")
-        super().__init__(ibis.duckdb.connect())
+        spill = private_folder()
+        super().__init__(ibis.duckdb.connect(temp_directory=spill.name), spill)
         self.relation = data if hasattr(data, "query") and hasattr(data, "aggregate") else None
         if self.relation is None:
             self.connection.con.register(GIVEN, data)
@@ -283,13 +302,15 @@ class ParquetOrCsv(DuckDb):
 
     backend = ""
     one_state = True
+    _fix = "see that all are whole, and that a column is of one type in all of them"
 
     def __init__(self, files: Sequence[Path]) -> None:
         ibis = ibis_or_refuse(str(files[0]))
         self._files = list(files)
-        # What does not fit into memory is spilled, and it is private.
-        self._spill = tempfile.TemporaryDirectory(prefix="sievert-")
-        super().__init__(ibis.duckdb.connect(temp_directory=self._spill.name, preserve_insertion_order=False))
+        spill = private_folder()
+        super().__init__(
+            ibis.duckdb.connect(temp_directory=spill.name, preserve_insertion_order=False), spill
+        )
         self._state = self._marks()
 
     def _marks(self) -> list[tuple[int, int, int]]:
@@ -305,6 +326,9 @@ class ParquetOrCsv(DuckDb):
 
     def csv(self, header: Sequence[str], delimiter: str) -> Any:
         """The files as one table of texts, read strictly; all have this header."""
+        self._fix = (
+            "all lines have as many fields as the header, and end alike; quote fields with a separator"
+        )
         columns = ", ".join(f"{quoted(name)}: 'VARCHAR'" for name in header)
         return self._named(
             "read_csv",
@@ -328,9 +352,17 @@ class ParquetOrCsv(DuckDb):
         if self._marks() != self._state:
             raise OutputError("the files changed while they were read")
 
-    def close(self) -> None:
-        super().close()
-        self._spill.cleanup()
+    def ask(self, question: Any, codes: Sequence[tuple[Any, ...]] = ()) -> list[tuple[Any, ...]]:
+        try:
+            return super().ask(question, codes)
+        except Exception as problem:
+            # DuckDB's kinds of errors say whether the files or their reader are at fault.
+            if type(problem).__name__ not in ("InvalidInputException", "ConversionException"):
+                raise
+            self.still()
+            named = re.search(r"^\s*file = (.+)$", str(problem), re.MULTILINE)
+            which = Path(named[1]).name if named else "the files"
+            raise DataError(f"{which}: cannot be read ({first_line(problem)}); {self._fix}") from None
 
 
 class Postgres(Database):
@@ -341,6 +373,12 @@ class Postgres(Database):
     extra = "postgres"
     # What a URL may say beside user, host, port, database and schema; none of it is secret.
     PARAMETERS: ClassVar = ("host", "port", "user", "sslmode", "sslrootcert", "service", "connect_timeout")
+    # How days and numbers are written, and that a backslash in a text of the data is only that.
+    SETTINGS: ClassVar = {
+        "datestyle": "'ISO'",
+        "extra_float_digits": "1",
+        "standard_conforming_strings": "on",
+    }
 
     @classmethod
     def open(cls, url: str, folder: Path) -> Database:
@@ -352,8 +390,8 @@ class Postgres(Database):
             raise FileError(f"{url}: needs the driver psycopg; install sievert[{cls.extra}]") from None
         except Exception as problem:
             raise OutputError(f"{url}: Postgres does not answer ({first_line(problem)})") from None
-        for line in ("SET datestyle = 'ISO'", "SET extra_float_digits = 1"):
-            connection.raw_sql(line).close()
+        for name, value in cls.SETTINGS.items():
+            connection.raw_sql(f"SET {name} = {value}").close()
         connection.raw_sql("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").close()
         return OpenPostgres(connection)
 
@@ -362,6 +400,12 @@ class Postgres(Database):
         """What the URL says, and for host and port, which Ibis fills in itself, the environment."""
         parts = urlsplit(url)
         given = dict(parse_qsl(parts.query))
+        try:
+            port = parts.port or int(given.pop("port", None) or os.environ.get("PGPORT") or 5432)
+        except ValueError:
+            raise FileError(
+                f"data.source: {brief(url)} has no port that can be; it is a whole number up to 65535"
+            ) from None
         for name in given:
             if name not in cls.PARAMETERS:
                 raise FileError(
@@ -371,15 +415,13 @@ class Postgres(Database):
         database, *schema = unquote(parts.path).strip("/").split("/", 1)
         told = {
             "host": os.environ.get("PGHOST"),
-            "port": os.environ.get("PGPORT", "5432"),
+            "port": port,
             "user": parts.username,
             "database": database or os.environ.get("PGDATABASE"),
             "schema": schema[0] if schema else None,
             **given,
             **({"host": parts.hostname} if parts.hostname else {}),
-            **({"port": parts.port} if parts.port else {}),
         }
-        told["port"] = int(told["port"] or 5432)
         return {name: value for name, value in told.items() if value is not None}
 
     def types_of(self, sql: str) -> dict[str, Any] | None:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from sievert.errors import FileError
 from sievert.numerics import brief
-from sievert.tables._writing import matching
+from sievert.tables._writing import fits, is_inside, matching
 
-__all__ = ["files_in", "files_named", "is_several"]
+__all__ = ["files_in", "files_named", "is_among", "is_several", "refuse_twice"]
 
 
 def is_several(path: str | Path, folder: str | Path = ".") -> bool:
@@ -20,6 +20,11 @@ def is_several(path: str | Path, folder: str | Path = ".") -> bool:
         return whole.is_dir() or (any(letter in str(path) for letter in "*?[") and not whole.exists())
     except OSError:
         return False
+
+
+def is_among(target: Path, path: str | Path, folder: str | Path) -> bool:
+    """Whether a file, there already or not, is one of those that a folder or pattern names."""
+    return is_several(path, folder) and (fits(path, folder, target) or is_inside(target, Path(folder) / path))
 
 
 def files_named(path: str | Path, folder: str | Path = ".") -> list[Path]:
@@ -48,11 +53,8 @@ def files_in(path: str | Path, folder: str | Path, suffixes: Collection[str]) ->
             f"{whole}: {'is a folder without a file' if is_folder else 'no file matches this pattern'}; "
             "paths in the file are relative to its own folder"
         )
-    seen: dict[str, Path] = {}
+    refuse_twice(files)
     for file in files:
-        other = seen.setdefault(os.path.realpath(file), file)
-        if other is not file:
-            raise FileError(f"{file}: is the same file as {other}, and its rows would count twice; leave one")
         if file.suffix.lower() not in suffixes:
             hint = "; in a folder every file is data but those whose names begin with . or _"
             raise FileError(
@@ -60,3 +62,13 @@ def files_in(path: str | Path, folder: str | Path, suffixes: Collection[str]) ->
                 f"name the files by a pattern such as {brief(str(whole / '*.csv') if is_folder else '*.csv')}"
             )
     return files
+
+
+def refuse_twice(files: Collection[Path]) -> None:
+    """Refuse two names of one file, by a link of either kind."""
+    seen: dict[tuple[int, int], Path] = {}
+    for file in files if len(files) > 1 else ():
+        status = os.stat(file)
+        other = seen.setdefault((status.st_dev, status.st_ino), file)
+        if other is not file:
+            raise FileError(f"{file}: is the same file as {other}, and its rows would count twice; leave one")

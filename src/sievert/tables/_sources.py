@@ -25,7 +25,7 @@ from sievert.tables._databases import (
     database_of,
     ibis_or_refuse,
 )
-from sievert.tables._folders import files_named
+from sievert.tables._folders import files_named, refuse_twice
 from sievert.tables._warehouse import Warehouse
 
 __all__ = ["DatabaseSource", "SourceUrl", "counted_files", "given_warehouse"]
@@ -50,9 +50,11 @@ class SourceUrl(PrivatePath):
                 'is no URL of a database; write "duckdb://file.db", "postgres://host/database" or '
                 '"spark://host:7077"'
             )
-        user = place.split("@")[0] if "@" in place.split("/")[0] else ""
-        query = parse_qsl(place.partition("?")[2], keep_blank_values=True)
-        if ":" in user or any(SECRET.search(name) for name, _ in query):
+        before, _, after = place.partition("?")
+        # A password may hold a slash or a question mark itself.
+        user = "" if scheme in EMBEDDED else place.rpartition("@")[0]
+        told = [*parse_qsl(after, keep_blank_values=True), *parse_qsl(before, separator=";")]
+        if ":" in user or any(SECRET.search(name) for name, _ in told):
             # The value is a secret, so the message must not repeat it.
             raise PydanticCustomError("secret", PASSWORD)
         _known_scheme(scheme)
@@ -108,11 +110,10 @@ class DatabaseSource(Source):
 
     def warehouse(self, folder: Path) -> Warehouse:
         found = database_for(self.source.scheme)
-        if self.sql is not None:
-            require_select(self.sql, found.backend, self.source)
+        sql = None if self.sql is None else one_select(self.sql, found.backend, self.source)
         database = found.open(self.source, folder)
         try:
-            table = database.table(self.table) if self.table is not None else database.view(str(self.sql))
+            table = database.table(str(self.table)) if sql is None else database.view(sql)
         except BaseException:
             database.close()
             raise
@@ -120,8 +121,8 @@ class DatabaseSource(Source):
         return Warehouse(database, table, f"{self.source}, {what}")
 
 
-def require_select(sql: str, backend: str, url: str) -> None:
-    """Refuse whatever is not one SELECT: a file must not change the data that it is about."""
+def one_select(sql: str, backend: str, url: str) -> str:
+    """The one SELECT of a text; whatever else is refused: a file must not change the data it is about."""
     ibis_or_refuse(url)
     import sqlglot
     from sqlglot import expressions
@@ -131,6 +132,7 @@ def require_select(sql: str, backend: str, url: str) -> None:
         statements = [found for found in sqlglot.parse(sql, dialect=dialect) if found is not None]
     except sqlglot.errors.SqlglotError as problem:
         raise FileError(f"data.sql: is not understood ({str(problem).splitlines()[0]})") from None
+    statements = [found for found in statements if not isinstance(found, expressions.Semicolon)]
     writing = (
         expressions.DML,
         expressions.DDL,
@@ -151,6 +153,33 @@ def require_select(sql: str, backend: str, url: str) -> None:
             f"data.sql: {brief(sql)} is not one SELECT; a file only reads the data, so give a single query "
             "that begins with SELECT or WITH"
         )
+    _refuse_chosen(statements[0])
+    return str(statements[0].sql(dialect=dialect, comments=False))
+
+
+# What gives another answer each time it is asked, by its names in several databases.
+CHANCE = re.compile(
+    r"(gen_)?rand(om|n)?(_?uuid|_normal)?|uuid(_string|v[0-9])?|nextval|clock_timestamp", re.I
+)
+
+
+def _refuse_chosen(query: Any) -> None:
+    """Refuse rows that are chosen by how many others there are, or by chance: asked again, others count."""
+    from sqlglot import expressions
+
+    outermost = query.unnest().args
+    found = ["LIMIT or OFFSET"] if outermost.get("limit") or outermost.get("offset") else []
+    for node in query.walk():
+        if isinstance(node, expressions.TableSample):
+            found.append("a sample")
+        elif isinstance(node, expressions.Func):
+            name = node.name if isinstance(node, expressions.Anonymous) else node.sql_name()
+            found += [f"{name}()"] if CHANCE.fullmatch(name) else []
+    if found:
+        raise FileError(
+            f"data.sql: {found[0]} chooses which rows count, so that one person's rows let in or keep out "
+            "those of others; choose by what stands in a row (WHERE), or by person (release.too_many)"
+        )
 
 
 def counted_files(path: str, folder: Path) -> Warehouse | None:
@@ -163,6 +192,7 @@ def counted_files(path: str, folder: Path) -> Warehouse | None:
     except ImportError:
         return None
     files = files_named(path, folder)
+    refuse_twice(files)
     suffixes = {file.suffix.lower() for file in files}
     if len(suffixes) != 1 or not suffixes <= {".parquet", ".csv", ".txt", ".tsv"}:
         return None

@@ -43,6 +43,7 @@ DECIMAL, EXPONENT = f"^[+-]?{DIGITS}$", f"^[+-]?{DIGITS}[eE][+-]?[0-9]+$"
 # Whole numbers that a float tells apart.
 LARGEST_WHOLE = 2.0**53
 Answer = TypeVar("Answer")
+Ask = Callable[[], list[tuple[Any, ...]]]
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class Warehouse:
 
     def __init__(self, database: Database, table: Any, name: str, ours: bool = True) -> None:
         self.database, self.table, self.name, self._ours = database, table, name, ours
-        self._read: list[tuple[Sequence[str], list[tuple[Any, ...]]]] = []
+        self._asked: list[tuple[Ask, list[str]]] = []
         self._persons: dict[str, Any] = {}
 
     def __enter__(self) -> Warehouse:
@@ -82,7 +83,6 @@ class Warehouse:
     def cells(self, columns: Sequence[str]) -> Cells:
         """The distinct cells of some columns, and how many rows have each."""
         found = self._grouped(columns)
-        self._read.append((columns, found))
         kinds = [self._column(name).type() for name in columns]
         parts = list(zip(*found, strict=True)) or [()] * (len(columns) + 1)
         cells: dict[str, Sequence[Any]] = {
@@ -97,9 +97,16 @@ class Warehouse:
         self._answered(self.database.still)
         if self.database.one_state:
             return
-        for columns, before in self._read:
-            if sorted(map(repr, self._grouped(columns))) != sorted(map(repr, before)):
+        for ask, before in self._asked:
+            if sorted(map(repr, self._answered(ask))) != before:
                 raise OutputError(f"{self.name}: the table changed while it was read")
+
+    def _noted(self, ask: Ask) -> list[tuple[Any, ...]]:
+        """An answer that must be the same when it is asked for again."""
+        found = self._answered(ask)
+        if not self.database.one_state:
+            self._asked.append((ask, sorted(map(repr, found))))
+        return found
 
     def _grouped(self, columns: Sequence[str]) -> list[tuple[Any, ...]]:
         """The one question: each column as text, and the number of rows."""
@@ -108,7 +115,7 @@ class Warehouse:
         counted = self.table.select(**values).group_by(names)
         counted = counted.agg(n=lambda rows: rows.count()).limit(LARGEST_CELLS + 1)
         question = counted.select(*(counted[key].cast("string").name(key) for key in names), counted.n)
-        found = self._answered(lambda: self.database.ask(question))
+        found = self._noted(lambda: self.database.ask(question))
         require_size(
             len(found),
             LARGEST_CELLS,
@@ -117,11 +124,14 @@ class Warehouse:
         )
         return found
 
-    def most_rows(self, person: str) -> int:
-        """The most rows of one person."""
-        people = self._people(person).group_by("p").agg(n=lambda rows: rows.count())
-        ((largest,),) = self._answered(lambda: self.database.ask(people.agg(largest=people.n.max())))
-        return int(largest or 0)
+    def most_rows(self, person: str, missing: Sequence[str] = ()) -> tuple[int, int]:
+        """The most rows of one person, and how many rows name nobody."""
+        rows = self.table.select(p=self._person(person))
+        people = rows.group_by("p").agg(n=lambda rows: rows.count())
+        nobody = people.p.fill_null("").isin(["", *missing])
+        question = people.agg(largest=people.n.max(), nobody=nobody.ifelse(people.n, 0).sum())
+        ((largest, without),) = self._noted(lambda: self.database.ask(question))
+        return int(largest or 0), int(without or 0)
 
     def people(
         self,
@@ -145,7 +155,7 @@ class Warehouse:
             kept=small.sum(),
             nobody=people.nobody.ifelse(people.n, 0).sum(),
         )
-        ((count, largest, kept, without),) = self._answered(lambda: self.database.ask(question, codes))
+        ((count, largest, kept, without),) = self._noted(lambda: self.database.ask(question, codes))
         return PeopleThere(int(count), int(largest or 0), int(kept or 0), int(without or 0))
 
     def sampled(
@@ -177,9 +187,6 @@ class Warehouse:
         rows = self.table.select(p=self._person(person), **texts)
         codes = ibis.table({**dict.fromkeys(names, "string"), "code": "int64"}, name=CODES)
         return rows.join(codes, names).select("p", "code")
-
-    def _people(self, person: str) -> Any:
-        return self.table.select(p=self._person(person))
 
     def _column(self, name: str) -> Any:
         header = list(self.table.columns)
@@ -257,6 +264,8 @@ class Warehouse:
         """An answer; whatever a driver raises says that the database stopped."""
         try:
             return ask()
+        except DataError as problem:
+            raise DataError(f"{self.name}: {problem}") from None
         except SievertError:
             raise
         except Exception as problem:
