@@ -128,6 +128,7 @@ def test_large_and_broken_bodies(client: TestClient) -> None:
     [
         {"text": "", "parts": ["nothing"]},
         {"text": "", "parts": "guess"},
+        {"text": "", "parts": [["guess"]]},
         {"text": "", "edits": [{"path": []}]},
         {"text": "", "edits": [{"path": ["a", None], "value": 1}]},
         {"text": "", "edits": [{"control": "eps", "value": "1"}]},

@@ -23,4 +23,6 @@ def inside(folder: Path, name: str) -> Path:
         found = found / part
         if os.path.islink(found):
             raise FileError(f"{name!r} leads through a link, and the studio follows none; put the file there")
+        if os.path.exists(found) and not os.path.isfile(found) and not os.path.isdir(found):
+            raise FileError(f"{name!r} is a device or a pipe; copy what it gives into a file")
     return found

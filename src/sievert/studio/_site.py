@@ -164,8 +164,8 @@ class Studio:
         return found
 
     async def _answer(self, request: Request, given: Mapping[str, Any]) -> Response:
-        found = await self._checked(_text(given, "text"), _edits(given))
         parts, settings = _parts(given), _table(given, "settings")
+        found = await self._checked(_text(given, "text"), _edits(given))
         answers = await self._parts(found, parts, settings) if found["ok"] else {}
         return _json_with(found, "parts", answers)
 
@@ -253,10 +253,10 @@ class Studio:
     # ── Jobs ────────────────────────────────────────────────────────────────────────────────────────────────
 
     async def _job(self, request: Request, given: Mapping[str, Any]) -> Response:
+        name, settings = _parts({"parts": [given.get("part")]})[0], _table(given, "settings")
         found = await self._checked(_text(given, "text"), [])
         if not found["ok"]:
             raise Problem(422, found["errors"][0]["message"])
-        name, settings = _parts({"parts": [given.get("part")]})[0], _table(given, "settings")
         run = self.children.ask("answer", [name], text=found["text"], parts=[name], settings=settings)
         self.children.start()
         return _json({"job": self._register(run, name, found["hash"], json.dumps(settings, sort_keys=True))})
@@ -383,7 +383,7 @@ def _is_edit(edit: Any) -> bool:
 
 def _parts(given: Mapping[str, Any]) -> list[str]:
     found = given.get("parts", [])
-    if not isinstance(found, list) or any(name not in TITLES for name in found):
+    if not isinstance(found, list) or not all(isinstance(name, str) and name in TITLES for name in found):
         raise Problem(422, f"parts are some of {', '.join(TITLES)}")
     return list(dict.fromkeys(found))
 
