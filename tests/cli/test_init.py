@@ -13,6 +13,7 @@ from sievert.cli import main
 from sievert.cli.app import app
 from sievert.errors import FileError
 from sievert.files import Scenario, document_schema, documents_schema, values_of, vectors_schema
+from sievert.questions import headline
 
 
 def run(capsys, *words):
@@ -33,6 +34,14 @@ def test_every_first_file_is_audited_at_once(query, values, tmp_path, capsys):
     assert found.observations == 2
     if values == "0..9":
         assert run(capsys, "audit", path)[0] in (0, 1)
+
+
+def test_many_values_and_many_releases(tmp_path, capsys):
+    path = tmp_path / "first.toml"
+    given = ["--values", "0..9999", "--query", "count", "--releases", 2000, "--records", 1_000_000]
+    assert run(capsys, "init", path, *given)[0] == 0
+    # Whether somebody is counted becomes certain, and then either the one value or one of all others.
+    assert headline(sv.load(path)).repeated_guess == pytest.approx(2 / 10_000, rel=1e-9)
 
 
 def test_labels_and_defaults(tmp_path, capsys):

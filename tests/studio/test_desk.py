@@ -221,6 +221,16 @@ def test_public_files_are_read_below_the_folder_only(tmp_path: Path, name: str) 
     assert "folder" in found["errors"][0]["message"] or "link" in found["errors"][0]["message"]
 
 
+def test_names_that_no_file_can_have(tmp_path: Path, daily: str) -> None:
+    os.mkfifo(tmp_path / "pipe.csv")
+    desk, long = Desk(tmp_path, "file.toml"), "a" * 300
+    assert "device or a pipe" in checked(desk, coded("pipe.csv"))["errors"][0]["message"]
+    assert "too long" in checked(desk, coded(long))["errors"][0]["message"]
+    data = f'{daily}\n[data]\ninput = "{long}"\ncolumn = "mood"\n'
+    for text in (data, data.replace(long, "/**/*.csv")):
+        assert checked(desk, text)["ok"]
+
+
 def test_a_budget_elsewhere_is_not_read(tmp_path: Path, daily: str) -> None:
     (tmp_path / "budget.toml").write_text("person = 3.0\n", encoding="utf-8")
     (tmp_path / "here").mkdir()

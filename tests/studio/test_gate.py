@@ -2,13 +2,20 @@
 
 import json
 from collections.abc import Iterator
+from multiprocessing import Pipe
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
-from sievert.studio import Gate, Studio
+from sievert.studio import Gate, Studio, _site
+from sievert.studio._child import _answers
+from sievert.studio._children import Run
+
+if TYPE_CHECKING:
+    from sievert.studio._desk import Desk
 
 PORT = 4711
 BASE = f"http://127.0.0.1:{PORT}"
@@ -121,6 +128,7 @@ def test_large_and_broken_bodies(client: TestClient) -> None:
     [
         {"text": "", "parts": ["nothing"]},
         {"text": "", "parts": "guess"},
+        {"text": "", "parts": [["guess"]]},
         {"text": "", "edits": [{"path": []}]},
         {"text": "", "edits": [{"path": ["a", None], "value": 1}]},
         {"text": "", "edits": [{"control": "eps", "value": "1"}]},
@@ -179,3 +187,51 @@ def test_every_reply_carries_the_headers(client: TestClient) -> None:
         assert reply.headers["referrer-policy"] == "no-referrer"
         assert "server" not in reply.headers and "access-control-allow-origin" not in reply.headers
     assert replies[1].content.startswith(b"/*") and len(replies[1].content) > 10**6
+
+
+class Stuck:
+    """Children that never answer."""
+
+    def __init__(self) -> None:
+        self.run = Run("1", "check")
+
+    def ask(self, question: str, **given: Any) -> Run:
+        return self.run
+
+    def start(self) -> None:
+        pass
+
+    def cancel(self, run: Run) -> None:
+        run.ends("cancelled")
+
+
+def test_a_text_that_is_never_checked_is_given_up(
+    tmp_path: Path, gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_site, "LONG", 0.01)
+    monkeypatch.setattr(_site, "LONGEST_CHECK", 0.01)
+    studio = Studio(tmp_path, "version = 1\n", "file.toml", gate)
+    stuck = Stuck()
+    monkeypatch.setattr(studio, "children", stuck)
+    client = TestClient(studio.app, BASE, headers=OURS)
+    client.cookies.set(gate.cookie, gate.key)
+    reply = client.post("/api/check", json={"text": "version = 1\n"})
+    assert reply.status_code == 422 and "0.01 s" in reply.json()["message"]
+    assert stuck.run.state == "cancelled"
+
+
+class Careless:
+    """A desk that quotes what it read."""
+
+    def check(self, text: str) -> Iterator[tuple[str, dict[str, float]]]:
+        if text == "endless":
+            yield "check", {"eps": float("inf")}
+        raise OSError("canary-51")
+
+
+@pytest.mark.parametrize(("text", "kind"), [("x", "OSError"), ("endless", "ValueError")])
+def test_what_nobody_expected_is_told_by_its_class_alone(text: str, kind: str) -> None:
+    here, there = Pipe()
+    desk = cast("Desk", Careless())
+    assert list(_answers(desk, "check", {"text": text}, there)) == []
+    assert here.recv() == ("failed", None, f"this could not be answered ({kind})")

@@ -12,6 +12,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from sievert.studio import Gate, Studio
+from sievert.studio._first import FIRST
 
 PORT = 4712
 BASE = f"http://127.0.0.1:{PORT}"
@@ -126,16 +127,46 @@ def test_mistakes_are_replies_not_failures(client: TestClient, studio: Studio) -
     assert client.post("/api/jobs", json=job).status_code == 422
 
 
+def test_a_budget_is_read_again_under_the_same_text(client: TestClient, studio: Studio) -> None:
+    text, budget = f'{studio.text}\n[release]\nledger = "budget.toml"\n', studio.folder / "budget.toml"
+    budget.write_text("person = 3.0\n", encoding="utf-8")
+    first = answered(client, text, "budget")["parts"]["budget"]
+    budget.write_text("person = 5.0\n", encoding="utf-8")
+    second = answered(client, text, "budget")["parts"]["budget"]
+    assert first["hash"] == second["hash"] and first["sentence"] != second["sentence"]
+
+
+def test_an_infinite_eps_is_answered(client: TestClient, studio: Studio) -> None:
+    text = FIRST.replace("eps = 1.0", "eps = inf")
+    found = answered(client, text, "headline")
+    assert found["ok"] and found["controls"]["eps"]["value"] is None
+    assert found["parts"]["headline"]["good"] is False
+
+
+@pytest.mark.parametrize("limit", ["NaN", "Infinity", "-Infinity", "1" + "0" * 400, "true", '"0.5"'])
+def test_a_limit_is_a_number(client: TestClient, studio: Studio, limit: str) -> None:
+    body = json.dumps({"text": studio.text, "quantity": "guess"})[:-1] + f', "limit": {limit}}}'
+    reply = client.post("/api/backward", content=body, headers={"content-type": "application/json"})
+    assert reply.status_code == 422 and reply.json() == {"message": "limit must be a number"}
+
+
 def test_what_goes_out(client: TestClient, studio: Studio) -> None:
     forms = {
         form: client.post("/api/export", json={"text": studio.text, "form": form}).json()
         for form in ("toml", "python", "command")
     }
     assert forms["toml"]["content"] == studio.text
-    assert forms["command"]["content"] == "sievert audit daily.toml\n"
+    command = "sievert audit daily.toml\n"
+    assert forms["command"]["content"] == f"# First save the text of the studio as daily.toml.\n{command}"
+    saved = (studio.folder / "daily.toml").read_text(encoding="utf-8")
+    assert client.post("/api/export", json={"text": saved, "form": "command"}).json()["content"] == command
     compile(forms["python"]["content"], "daily.py", "exec")
     report = client.post("/api/report", json={"text": studio.text})
     assert report.headers["content-disposition"] == 'attachment; filename="daily.html"'
+    (studio.folder / "other.toml").write_text(saved, encoding="utf-8")
+    other = {"text": saved, "form": "command", "name": "other.toml"}
+    assert client.post("/api/export", json=other).json()["content"] == "sievert audit other.toml\n"
+    assert client.post("/api/export", json={**other, "name": "../other.toml"}).status_code == 404
     assert report.text.startswith("<!doctype html>") and len(report.content) < 2_000_000
     solved = client.post(
         "/api/backward", json={"text": studio.text, "quantity": "guess", "limit": 0.8}

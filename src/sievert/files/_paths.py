@@ -80,6 +80,8 @@ class FolderReader:
 def refuse_private(document: BaseModel, folder: Path, source: str, data: str | Path | None = None) -> None:
     """Refuse a file in which something public is the private data; `data` is read in place of [data]."""
     paths = list(paths_in(document))
+    if not any(isinstance(name, PublicPath) for _, name in paths):
+        return
     named = [path for _, name in paths if isinstance(name, PrivatePath) for path in _every(name, folder)]
     private = _identities(named + ([] if data is None else [Path(data)]))
     for key, name in paths:
@@ -96,7 +98,7 @@ def _every(name: FilePath, folder: Path) -> list[Path]:
     if local is None:
         return []
     found = [folder / local, *matching(local, folder)]
-    return [*found, *(path for one in found if one.is_dir() for path in files_named(one, folder))]
+    return [*found, *(path for one in found if os.path.isdir(one) for path in files_named(one, folder))]
 
 
 def _identities(paths: list[Path]) -> set[object]:

@@ -68,8 +68,11 @@ def _gained(adversary: Adversary, line: Line, releases: int) -> Found:
 def _pair(adversary: Adversary, line: Line, releases: int) -> Found:
     """Two amounts: what somebody gains who is told, less what is lost at every ratio."""
     law = ratios_after(line.law, int(line.places[1] - line.places[0]), releases)
-    step, lost = max(1, BLOCK // len(line.classes.belief)), 0.0
     both = np.exp(np.stack([law.log_pmf, law.log_shown]))
+    if isinstance(adversary, Identity):  # only the likeliest value of each amount is ever guessed
+        likeliest = line.beliefs[:, None]
+        return Found.exactly(float(likeliest.sum() - (likeliest * both).min(axis=0).sum()), PAIR)
+    step, lost = max(1, BLOCK // len(line.classes.belief)), 0.0
     alone = adversary.values(line.joint(np.eye(2))).astype(np.float64)
     for start in range(0, len(law.logs), step):
         part = both[:, start : start + step]

@@ -38,7 +38,7 @@ def work(pipe: Connection, folder: Path, name: str) -> None:
         try:
             pipe.send(("begun", None, None))
             for item, answer in _answers(desk, question, given, pipe):
-                pipe.send(("part", item, json.dumps(answer, allow_nan=False)))
+                pipe.send(("part", item, answer))
             pipe.send(("done", None, None))
         except BrokenPipeError:
             return
@@ -65,19 +65,20 @@ def _listen(pipe: Connection, asked: queue.SimpleQueue[tuple[str, dict[str, Any]
             os._exit(0)
 
 
-def _answers(
-    desk: Desk, question: str, given: dict[str, Any], pipe: Connection
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The parts of an answer; what nobody expected is told by its class alone, for it may quote anything."""
+def _answers(desk: Desk, question: str, given: dict[str, Any], pipe: Connection) -> Iterator[tuple[str, str]]:
+    """The parts as JSON; what nobody expected is told by its class alone, for it may quote anything."""
     from sievert.errors import SievertError
     from sievert.numerics import listening
 
     try:
         with listening(_news(pipe)):
-            yield from getattr(desk, question)(**given)
+            for item, answer in getattr(desk, question)(**given):
+                yield item, json.dumps(answer, allow_nan=False)
+    except BrokenPipeError:
+        raise
     except SievertError as problem:
         pipe.send(("failed", None, problem.in_file()))
-    except (MemoryError, RecursionError, ArithmeticError, LookupError, TypeError, ValueError) as problem:
+    except Exception as problem:
         pipe.send(("failed", None, f"this could not be answered ({type(problem).__name__})"))
 
 

@@ -43,6 +43,8 @@ def _eps(scenario: Described) -> dict[str, Any]:
     here = _here(scenario)
     if here is None:
         return {"value": None, "reason": "this mechanism has no ε to move"}
+    if here == math.inf:
+        return {"value": None, "reason": "ε is infinite: nothing is hidden"}
     least, most = _ends(scenario)
     if 0 < here < math.inf:
         least, most = min(least, here), max(most, here)

@@ -119,17 +119,17 @@ class Desk:
 
         yield from backward(self.case(text), quantity, limit).items()
 
-    def export(self, text: str, form: str) -> Parts:
-        """The file in another form."""
+    def export(self, text: str, form: str, name: str | None = None) -> Parts:
+        """The file in another form; the name is that of the file which the page has opened."""
         from sievert.studio._outward import exported
 
-        yield "export", exported(self.case(text), text, form)
+        yield "export", exported(self.case(text), text, form, name or self.name)
 
-    def report(self, text: str) -> Parts:
+    def report(self, text: str, name: str | None = None) -> Parts:
         """The page of the audit."""
         from sievert.studio._outward import report
 
-        yield "report", {"html": report(self.case(text))}
+        yield "report", {"html": report(self.case(text), name or self.name)}
 
     def _edited(self, text: str, edit: Mapping[str, Any]) -> str:
         """The text after one edit: of a control, or of a key by a value or by TOML."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from sievert.errors import FileError
@@ -20,6 +21,8 @@ def inside(folder: Path, name: str) -> Path:
     found = folder
     for part in PurePosixPath(name).parts:
         found = found / part
-        if found.is_symlink():
+        if os.path.islink(found):
             raise FileError(f"{name!r} leads through a link, and the studio follows none; put the file there")
+        if os.path.exists(found) and not os.path.isfile(found) and not os.path.isdir(found):
+            raise FileError(f"{name!r} is a device or a pipe; copy what it gives into a file")
     return found

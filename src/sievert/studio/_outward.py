@@ -15,6 +15,7 @@ from sievert.questions.explain import weakest_for_file
 from sievert.report import audit
 from sievert.studio._case import Case
 from sievert.studio._described import page_of
+from sievert.studio._folder import inside
 from sievert.studio._shown import Shown
 
 __all__ = ["backward", "exported", "report"]
@@ -22,21 +23,29 @@ __all__ = ["backward", "exported", "report"]
 FORMS = ("toml", "python", "command")
 
 
-def exported(case: Case, text: str, form: str) -> Shown:
+def exported(case: Case, text: str, form: str, name: str) -> Shown:
     """The same question in another form, with the name of a file for it."""
-    name = case.scenario.source
     if form == "toml":
         return {"content": text, "name": name}
     if form == "python":
         return {"content": as_python(case.scenario), "name": f"{name.removesuffix('.toml')}.py"}
     if form != "command":
         raise FileError(f"form is {brief(form)}; there are {', '.join(FORMS)}")
-    return {"content": shlex.join(["sievert", "audit", name]) + "\n", "name": "audit.sh"}
+    first = "" if _stands(case, text, name) else f"# First save the text of the studio as {name}.\n"
+    return {"content": f"{first}{shlex.join(['sievert', 'audit', name])}\n", "name": "audit.sh"}
 
 
-def report(case: Case) -> str:
+def _stands(case: Case, text: str, name: str) -> bool:
+    """Whether the file of that name holds the text; the studio changes none."""
+    try:
+        return inside(case.folder, name).read_text(encoding="utf-8-sig") == text.replace("\r\n", "\n")
+    except (OSError, ValueError, FileError):
+        return False
+
+
+def report(case: Case, name: str) -> str:
     """The page of the audit, to be kept."""
-    command = shlex.join(["sievert", "audit", case.scenario.source, "--report", "page.html"])
+    command = shlex.join(["sievert", "audit", name, "--report", "page.html"])
     if isinstance(case.scenario, Scenario):
         return audit.page(case.audit, case.scenario, command)
     return page_of(case, command)

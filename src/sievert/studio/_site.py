@@ -29,8 +29,11 @@ __all__ = ["Studio"]
 LARGEST_BODY = 2_000_000
 # Seconds that an answer is waited for, and a headline; what takes longer goes on as a job.
 PATIENCE, HEADLINE = 1.0, 4.0
+# Seconds after which a text that is still being checked is given up: a pattern may name a whole disk.
+LONGEST_CHECK = 20.0
 # Seconds after which another child gets warm, so that the next question finds one.
 LONG = 0.3
+LARGEST_LIMIT = 1e300
 KEPT_ANSWERS, KEPT_JOBS = 256, 64
 LIBRARY = "plotly-cartesian.min.js"
 STATIC = re.compile(r"[a-z0-9-]+\.(js|css|svg|html)")
@@ -156,13 +159,13 @@ class Studio:
         return _json({"text": found["text"]})
 
     async def _checked(self, text: str, edits: list[dict[str, Any]]) -> dict[str, Any]:
-        run = await self._whole("check", text=text, edits=edits)
+        run = await self._whole("check", LONGEST_CHECK, text=text, edits=edits)
         found: dict[str, Any] = json.loads(run.parts["check"])
         return found
 
     async def _answer(self, request: Request, given: Mapping[str, Any]) -> Response:
-        found = await self._checked(_text(given, "text"), _edits(given))
         parts, settings = _parts(given), _table(given, "settings")
+        found = await self._checked(_text(given, "text"), _edits(given))
         answers = await self._parts(found, parts, settings) if found["ok"] else {}
         return _json_with(found, "parts", answers)
 
@@ -191,6 +194,8 @@ class Studio:
 
     def _keep(self, run: Run, state: str, set_: str) -> None:
         for name, part in run.parts.items():
+            if name == "budget":  # a release may change it under the same text
+                continue
             self._answers[state, name, set_] = part
             self._answers.move_to_end((state, name, set_))
         while len(self._answers) > KEPT_ANSWERS:
@@ -203,19 +208,21 @@ class Studio:
             self._jobs.popitem(last=False)
         return id_
 
-    async def _whole(self, question: str, **given: Any) -> Run:
-        """A question that is waited for."""
+    async def _whole(self, question: str, seconds: float | None = None, **given: Any) -> Run:
+        """A question that is waited for, so long at most."""
         run = self.children.ask(question, **given)
         if not await run.finished(LONG):
             self.children.start()
-            await run.finished()
+            if not await run.finished(seconds):
+                self.children.cancel(run)
+                raise Problem(422, f"the text took more than {seconds:g} s to check, and was left alone")
         if run.state != "done":
             raise Problem(422, run.problem or "the work was stopped")
         return run
 
     async def _backward(self, request: Request, given: Mapping[str, Any]) -> Response:
         limit = given.get("limit")
-        if not isinstance(limit, int | float) or isinstance(limit, bool):
+        if not isinstance(limit, int | float) or isinstance(limit, bool) or not abs(limit) < LARGEST_LIMIT:
             raise Problem(422, "limit must be a number")
         run = await self._whole(
             "backward", text=_text(given, "text"), quantity=_text(given, "quantity"), limit=float(limit)
@@ -224,22 +231,32 @@ class Studio:
         return _json({"refused": told["refused"]["sentence"]} if "refused" in told else told)
 
     async def _export(self, request: Request, given: Mapping[str, Any]) -> Response:
-        run = await self._whole("export", text=_text(given, "text"), form=_text(given, "form"))
+        run = await self._whole(
+            "export", text=_text(given, "text"), form=_text(given, "form"), name=self._named(given)
+        )
         return _json(json.loads(run.parts["export"]))
 
     async def _report(self, request: Request, given: Mapping[str, Any]) -> Response:
-        run = await self._whole("report", text=_text(given, "text"))
-        name = f"{Path(self.name).stem}.html"
+        opened = self._named(given)
+        run = await self._whole("report", text=_text(given, "text"), name=opened)
+        name = f"{Path(opened).stem}.html"
         headers = {"content-disposition": f'attachment; filename="{re.sub("[^A-Za-z0-9._-]", "-", name)}"'}
         return Response(json.loads(run.parts["report"])["html"], 200, headers, "text/html")
+
+    def _named(self, given: Mapping[str, Any]) -> str:
+        """The file that the page has opened; the first one unless it says so."""
+        name = _text(given, "name") if "name" in given else self.name
+        if name != self.name and name not in _files(self.folder):
+            raise Problem(404, "there is no such file in the folder of the studio")
+        return name
 
     # ── Jobs ────────────────────────────────────────────────────────────────────────────────────────────────
 
     async def _job(self, request: Request, given: Mapping[str, Any]) -> Response:
+        name, settings = _parts({"parts": [given.get("part")]})[0], _table(given, "settings")
         found = await self._checked(_text(given, "text"), [])
         if not found["ok"]:
             raise Problem(422, found["errors"][0]["message"])
-        name, settings = _parts({"parts": [given.get("part")]})[0], _table(given, "settings")
         run = self.children.ask("answer", [name], text=found["text"], parts=[name], settings=settings)
         self.children.start()
         return _json({"job": self._register(run, name, found["hash"], json.dumps(settings, sort_keys=True))})
@@ -366,7 +383,7 @@ def _is_edit(edit: Any) -> bool:
 
 def _parts(given: Mapping[str, Any]) -> list[str]:
     found = given.get("parts", [])
-    if not isinstance(found, list) or any(name not in TITLES for name in found):
+    if not isinstance(found, list) or not all(isinstance(name, str) and name in TITLES for name in found):
         raise Problem(422, f"parts are some of {', '.join(TITLES)}")
     return list(dict.fromkeys(found))
 

@@ -60,7 +60,7 @@ export class Slider {
     this.reason.hidden = usable || !control?.reason;
     this.reason.replaceChildren(...words(control?.reason ?? ""));
     if (!usable) { this.box.value = ""; return; }
-    this.least = Math.min(control.least, control.value);
+    this.least = control.value > 0 ? Math.min(control.least, control.value) : control.least;
     this.most = Math.max(control.most, control.value);
     this.unit.textContent = control.unit ? ` ${control.unit}` : "";
     if (waiting) return;

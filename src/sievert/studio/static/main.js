@@ -166,7 +166,7 @@ function opening(state, start, tabs) {
 }
 
 async function copied(state, form) {
-  const { content } = await post("export", { text: state.text, form });
+  const { content } = await post("export", { text: state.text, form, name: byId("name").textContent });
   const named = { toml: "TOML", python: "Python", command: "A command line" }[form];
   try {
     await navigator.clipboard.writeText(content);
@@ -179,7 +179,7 @@ async function copied(state, form) {
 
 async function reported(state) {
   say("Writing the report …");
-  const { content, name } = await download("report", { text: state.text });
+  const { content, name } = await download("report", { text: state.text, name: byId("name").textContent });
   keep(content, name);
   say(`${name} is in your downloads.`);
 }
