@@ -57,7 +57,7 @@ def _facts(found: Headline) -> dict[str, tuple[str, str]]:
     told = {
         "guess before": (in_percent(found.record.before), "probability"),
         "guess after": (f"{most}{in_percent(found.record.after)}", "probability"),
-        "growth": (in_bits(found.record.bits, 3), "bits"),
+        "growth": (f"{most}{in_bits(found.record.bits, 3)}", "bits"),
         "ε": (f"{found.epsilon.nats:.6g}" if math.isfinite(found.epsilon.nats) else "∞", "nats"),
     }
     if found.observations > 1:
