@@ -70,8 +70,7 @@ def _quotient(program: LinearProgram, classes: _Classes, sizes: IndexArray) -> L
 
 def _coarsest(program: LinearProgram) -> _Classes:
     """Refined from equal costs and bounds until nothing splits."""
-    by_row = program.matrix.tocsr()
-    by_column = program.matrix.T.tocsr()
+    by_row, by_column = _coded(program.matrix.tocsr()), _coded(program.matrix.T.tocsr())
     rows = _colours(program.row_lower, program.row_upper)
     columns = _colours(program.cost, program.lower, program.upper)
     while True:
@@ -82,19 +81,28 @@ def _coarsest(program: LinearProgram) -> _Classes:
             return _Classes(rows, columns)
 
 
+def _coded(matrix: csr_array) -> csr_array:
+    """Numbers of its entries instead of the entries."""
+    return csr_array((_colours(matrix.data), matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
 def _colours(*parts: NDArray[np.float64] | NDArray[np.intp] | NDArray[np.uint64]) -> Colours:
     """Equal tuples get one number."""
-    numbers = [np.unique(part, return_inverse=True)[1] for part in parts]
-    joined = numbers[0]
-    for number in numbers[1:]:
-        joined = np.unique(joined * (number.max(initial=0) + 1) + number, return_inverse=True)[1]
+    joined, *others = (np.unique(part, return_inverse=True)[1] for part in parts)
+    for number in others:
+        joined = _joined(joined, number)
     return joined
+
+
+def _joined(first: Colours, second: Colours) -> Colours:
+    """Equal pairs of numbers get one number, in their order."""
+    return np.unique(first * (second.max(initial=0) + 1) + second, return_inverse=True)[1]
 
 
 def _refined(own: Colours, matrix: csr_array, other: Colours) -> Colours:
     """Classes split by the multiset of (entry, class on the other side) along each row of the matrix."""
-    met = _colours(matrix.data, other[matrix.indices])
+    met = _joined(matrix.data, other[matrix.indices])
     # A multiset is known by the sum of random numbers of its members, but for a chance of 2^-64 a pair.
     marks = np.random.default_rng(0).integers(0, 2**64, size=met.max(initial=0) + 1, dtype=np.uint64)
     running = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(marks[met], dtype=np.uint64)])
-    return _colours(own, running[matrix.indptr[1:]] - running[matrix.indptr[:-1]])
+    return _joined(own, _colours(running[matrix.indptr[1:]] - running[matrix.indptr[:-1]]))
