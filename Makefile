@@ -59,6 +59,8 @@ run: setup  ## audit every example and leave an HTML report of each
 
 # Two workers with two BLAS threads each would fight for two cores.
 test: export OPENBLAS_NUM_THREADS = 1
+# Folders that live in memory spare the tests that write, sync and are killed the waits for a disk.
+test: export PYTEST_DEBUG_TEMPROOT = $(shell test -w /dev/shm && echo /dev/shm)
 # What one process compiled no other needs to compile again, whatever the surroundings say.
 test: export PYTHONDONTWRITEBYTECODE =
 test: setup  ## run every test and doctest (PYTEST_ARGS="-m 'not slow'" for a quick look)
