@@ -79,6 +79,15 @@ def limits() -> dict[str, Content]:
         "weighted channel": worst(
             {"type": "packing", "y": [0.5, 0.25, 0.25]}, GUESS, weights=[0.5, 0.3, 0.2]
         ),
+        "weighted kernel": worst(
+            {"type": "packing", "y": [0.5, 0.25, 0.25]},
+            {"type": "kernel", "z": [0.25, 0.125, 0.25], "t": 0.2},
+            weights=[0.5, 0.3, 0.0],
+        ),
+        "orbits": worst(
+            {"type": "orbits", "symmetries": [[2, 1, 0]], "y": [1.0, 0.25]},
+            {"type": "orbits", "symmetries": [[2, 1, 0]], "z": [1.0, 0.25], "t": 0.25},
+        ),
         "gain": worst(dual, GUESS, gain=[[1.0, 0.5, 0.0], [0.5, 1.0, 0.5], [0.0, 0.5, 1.0]]),
         "weight of one point": worst(
             {"type": "packing", "y": [1.0, 0.0, 0.0]}, None, weights=[1.0, 0.0, 0.0]

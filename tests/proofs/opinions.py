@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -120,6 +121,8 @@ def probes(checker: ModuleType) -> dict[str, Callable[[], str]]:
         for size, a in itertools.product((2, 3, 5), ("1/3", "3/4")):
             name = f"{first}({a}) and {second} on {size}"
             found[name] = partial(_families, checker, first, second, Fraction(a), size)
+    for path in (__file__, str(Path(__file__).parent), f"{__file__}.none"):
+        found[f"file {Path(path).name}"] = partial(_told, checker.read, path)
     for text in TEXTS:
         found[f"text {text[:12]} {len(text)}"] = partial(_outcome, checker.parse, text)
     return found
@@ -188,6 +191,14 @@ def _spans(checker: ModuleType, first: Fraction, second: Fraction) -> str:
     a, b = (checker.Span.of((x, x)) if x else checker.NOTHING for x in (first, second))
     made = (a + b, a * b, a.joined(b), a.times(3, 7), a.power(5))
     return f"{[(hex(s.low)[:99], hex(s.high)[:99], s.scale) for s in made]} {a.at_least(b)} {b.at_least(a)}"
+
+
+def _told(read: Any, path: str) -> str:
+    """Why a path is not read."""
+    try:
+        return repr(read(path))
+    except Exception as problem:
+        return str(problem)
 
 
 def _outcome(read: Any, value: Any) -> str:

@@ -18,7 +18,9 @@ from sievert.proofs import WorstLeakageProof, save_proof
 @pytest.fixture(scope="module")
 def content() -> dict:
     prior = np.array([0.4, 0.3, 0.2, 0.1])
-    return json.loads(save_proof(prior_packing(space_of(sv.graphs.path(4)), read_eps(1), prior)))
+    packed = prior_packing(space_of(sv.graphs.path(4)), read_eps(1), prior)
+    assert packed is not None
+    return json.loads(save_proof(packed.proof))
 
 
 def test_both_checkers_accept_it(content: dict) -> None:

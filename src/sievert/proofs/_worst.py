@@ -376,7 +376,7 @@ def _orbits_below(proof: WorstLeakageProof, certificate: Certificate) -> Fractio
     ends = np.column_stack([label[proof.space.pairs], proof.space.lengths.astype(np.intp)])
     for a, b, length in np.unique(ends, axis=0).tolist():
         growth = exp_below(proof.eps * length)
-        if most[a] > growth * least[b] or most[b] > growth * least[a]:
+        if a != b and (most[a] > growth * least[b] or most[b] > growth * least[a]):
             raise ValueError("the remainder of the kernel channel is not private")
     return (1 - t) * _orbit_total(label, z) / scale + max(least)
 

@@ -229,6 +229,13 @@ def not_negative(values: Iterable[Fraction | int], what: str) -> None:
     require(all(value >= 0 for value in values), f"{what} has a negative entry")
 
 
+def weights_of(value: Any, size: Size = None) -> Vector:
+    """Doubles ≥ 0."""
+    found = doubles(value, size)
+    not_negative(found, "the list of weights")
+    return found
+
+
 def total(values: Iterable[Fraction]) -> Fraction:
     """A sum, kept short by adding neighbours first."""
     level = list(values)
@@ -520,6 +527,21 @@ def costs_nothing_on_forest(forest: Space, cost: Vector, shrink: Shrink, digits:
     return True
 
 
+def joined(size: int, pairs: Iterable[Edge]) -> list[int]:
+    """For each point one that stands for all that pairs join to it."""
+    parent = list(range(size))
+
+    def root(v: int) -> int:
+        while parent[v] != v:
+            parent[v] = parent[parent[v]]
+            v = parent[v]
+        return v
+
+    for a, b in pairs:
+        parent[root(a)] = root(b)
+    return [root(v) for v in range(size)]
+
+
 class Space:
     """Points and edges; lengths are whole numbers of `grain`, so that paths are added exactly."""
 
@@ -538,7 +560,7 @@ class Space:
         below = max((ratio[1] for ratio in ratios), default=1)
         self.units, self.grain = [a * (below // b) for a, b in ratios], Fraction(1, below)
         self.known: dict[tuple[Fraction, int, bool], Fraction] = {}
-        self.owner = self._components()
+        self.owner = joined(size, self.edges)
         self.components = len(set(self.owner))
         if metric:
             self._require_all_pairs()
@@ -562,19 +584,6 @@ class Space:
         edges = [(place[a], place[b]) for a, b in ends]
         places = None if self.places is None else [self.places[point] for point in points]
         return Space(len(points), edges, [self.lengths[e] for e in chosen], self.metric, places)
-
-    def _components(self) -> list[int]:
-        parent = list(range(self.size))
-
-        def root(v: int) -> int:
-            while parent[v] != v:
-                parent[v] = parent[parent[v]]
-                v = parent[v]
-            return v
-
-        for a, b in self.edges:
-            parent[root(a)] = root(b)
-        return [root(v) for v in range(self.size)]
 
     def _require_all_pairs(self) -> None:
         self.require_small()
@@ -731,17 +740,10 @@ def bound_by(question: Question, certificate: Any, above: bool) -> Fraction:
     """What no private channel is above, or what one reaches, by a certificate."""
     found, known = table(certificate), UPPER if above else LOWER
     kind = found["type"]
-    require(isinstance(kind, str) and kind in known, f"unknown certificate {str(kind)[:30]!r}")
+    require(isinstance(kind, str) and kind in {**known, **EITHER}, f"unknown certificate {str(kind)[:30]!r}")
     general = ("packing", "dual") if above else ("channel", "kernel")
     require(question.is_capacity or kind in general, f"{kind} bounds the capacity only")
-    return known[kind](question, found)
-
-
-def packing_of(value: Any, size: int) -> Vector:
-    """A packing vector: doubles ≥ 0."""
-    found = doubles(value, size)
-    not_negative(found, "a packing vector")
-    return found
+    return EITHER[kind](question, found, above) if kind in EITHER else known[kind](question, found)
 
 
 def packing_bound(y: Vector, covered: Iterable[Fraction]) -> Fraction:
@@ -755,17 +757,13 @@ def by_packing(question: Question, found: Content) -> Fraction:
     """Σy / min_j (Φy)_j/c_j, as K[i,j] ≥ Φ[i,j]·K[j,j] and rows sum to 1."""
     space, eps = question.space, question.eps
     require(question.gain is None, "a packing certificate bounds weights, not a general gain")
-    y = packing_of(found["y"], space.size)
-    weights = [ONE] * space.size if question.weights is None else question.weights
-    counted = [v for v in range(space.size) if weights[v] > 0]
+    y = weights_of(found["y"], space.size)
+    weights = question.weights or [ONE] * space.size
+    every, counted = range(space.size), [v for v, weight in enumerate(weights) if weight > 0]
     if not counted:
         return ZERO
-    if space.is_forest:
-        held = _on_forest(space, eps, y)
-        covered = [held[v] for v in counted]
-    else:
-        (covered,) = _images(space, eps, y, counted, (False,))
-    return packing_bound(y, (value / weights[v] for v, value in zip(counted, covered, strict=True)))
+    held = _on_forest(space, eps, y) if space.is_forest else _images(space, eps, y, every, (False,))[0]
+    return packing_bound(y, (held[v] / weights[v] for v in counted))
 
 
 def _whole_multiples(values: list[Fraction]) -> tuple[list[int], int]:
@@ -866,8 +864,7 @@ def by_tree(question: Question, found: Content) -> Fraction:
     """n + Σμ - Σ_edges min(c_a, c_b, (c_a+c_b)·q/(1+q)), c = 1 + μ."""
     space, eps = question.space, question.eps
     require(space.is_forest and not space.metric, "a tree certificate is for forests")
-    mu = doubles(found["mu"], space.size)
-    not_negative(mu, "the list of multipliers")
+    mu = weights_of(found["mu"], space.size)
     Work.spend(10 * space.size)
     kept = []
     for (a, b), units in zip(space.edges, space.units, strict=True):
@@ -882,7 +879,7 @@ def blocks_of(space: Space, value: Any) -> list[tuple[Content, list[int], Space]
     for block in map(table, items(value)):
         points = [position(v, space.size) for v in items(block["vertices"])]
         edges = [position(e, len(space.edges)) for e in items(block["edges"])]
-        require(bool(edges) and 0 < len(points) == len(set(points)), "a block is empty or repeats a vertex")
+        require(bool(edges) and len(points) == len(set(points)), "a block is empty or repeats a vertex")
         used.update(edges)
         excess += len(points) - 1
         parts.append((block, points, space.part(points, edges)))
@@ -895,8 +892,7 @@ def blocks_of(space: Space, value: Any) -> list[tuple[Content, list[int], Space]
 def by_blocks(question: Question, found: Content) -> Fraction:
     """n + Σμ + Σ_B (dual of B for the weights 1 + μ, less these weights)."""
     space = question.space
-    mu = doubles(found["mu"], space.size)
-    not_negative(mu, "the list of multipliers")
+    mu = weights_of(found["mu"], space.size)
     bound = space.size + total(mu)
     for block, vertices, part in blocks_of(space, found["blocks"]):
         weights = [1 + mu[v] for v in vertices]
@@ -915,60 +911,34 @@ def by_block_bounds(question: Question, found: Content) -> Fraction:
 
 def by_symmetry(question: Question, found: Content, up: bool) -> Fraction:
     """n/Σ_i e^(-ε·d(0,i)) where symmetries move a point to every other (Alvim et al., Thm 12)."""
-    space = question.space
-    require(not space.metric and space.is_whole, "a transitive certificate needs whole lengths of a graph")
-    require(max(orbits_of(space, found)) == 0, "the symmetries do not move one point to every other")
-    require(space.components == 1, "a transitive certificate needs a connected graph")
-    counts = Counter(units for units in space.paths([0]) if units is not None)
-    rows = total(count * space.factor(-question.eps, units, not up) for units, count in counts.items())
-    return space.size / rows
+    require(question.space.components == 1, "a transitive certificate needs a connected graph")
+    return by_orbits(question, found | {"y": [1.0], "z": [1.0], "t": 0.0}, up)
 
 
 def orbits_of(space: Space, found: Content) -> list[int]:
     """The orbit of each point under symmetries, which are checked; numbered by their first points."""
-    home = list(range(space.size))
-    for image in ([position(v, space.size) for v in items(row)] for row in items(found["symmetries"])):
+    images = [[position(v, space.size) for v in items(row)] for row in items(found["symmetries"])]
+    for image in images:
         space.require_symmetry(image)
-        for v, w in enumerate(image):
-            while home[v] != v:
-                v = home[v] = home[home[v]]
-            while home[w] != w:
-                w = home[w] = home[home[w]]
-            home[max(v, w)] = min(v, w)
-    for v in range(space.size):
-        home[v] = home[home[v]]
-    number = {first: k for k, first in enumerate(sorted(set(home)))}
-    return [number[first] for first in home]
+    home = joined(space.size, itertools.chain(*map(enumerate, images)))
+    number = {head: k for k, head in enumerate(dict.fromkeys(home))}
+    return [number[head] for head in home]
 
 
 def by_orbits(question: Question, found: Content, up: bool) -> Fraction:
     """Packing, or the kernel channel, with a vector alike at points that symmetries exchange."""
-    space, eps = question.space, question.eps
-    require(not space.metric and space.is_whole, "orbits need whole lengths of a graph")
-    orbit = orbits_of(space, found)
-    values = doubles(found["y" if up else "z"], max(orbit) + 1)
-    require(all(v >= 0 for v in values) and any(values), "orbits need numbers ≥ 0, not all 0")
-    rows: list[list[Fraction]] = [[], []]
-    for first in range(max(orbit) + 1):
-        pairs = zip(space.paths([orbit.index(first)]), orbit, strict=True)
-        counts = Counter((units, k) for units, k in pairs if units is not None)
-        for high in (0, 1):
-            terms = (
-                n * values[k] * space.factor(-eps, units, bool(high)) for (units, k), n in counts.items()
-            )
-            rows[high].append(total(terms))
-    whole_sum = total(values[k] for k in orbit)
-    if up:
-        require(min(rows[0]) > 0, "the packing vector leaves some point uncovered")
-        return whole_sum / min(rows[0])
-    t, scale = Fraction(double(found["t"])), max(rows[1])
-    require(0 <= t < 1, "a kernel needs 0 ≤ t < 1")
-    least, most = ([1 - (1 - t) * row / scale for row in part] for part in (rows[1], rows[0]))
-    for a, b, units in {(orbit[a], orbit[b], u) for (a, b), u in zip(space.edges, space.units, strict=True)}:
-        g = space.factor(eps, units, False)
-        private = most[a] <= g * least[b] and most[b] <= g * least[a]
-        require(private, "the remainder of the kernel channel is not private")
-    return (1 - t) * whole_sum / scale + max(least)
+    space = question.space
+    require(not space.metric and space.is_whole, "symmetries need whole lengths of a graph")
+    home, values = orbits_of(space, found), weights_of(found["y" if up else "z"])
+    require(len(values) == max(home) + 1, f"the symmetries leave {max(home) + 1} orbits, not {len(values)}")
+    lows, highs = list[Fraction](), list[Fraction]()
+    for first in range(len(values)):
+        counts = Counter(zip(space.paths([home.index(first)]), home, strict=True))
+        for rows, high in ((lows, False), (highs, True)):
+            factors = {u: ZERO if u is None else space.factor(-question.eps, u, high) for u, _ in counts}
+            rows.append(total(n * values[k] * factors[u] for (u, k), n in counts.items()))
+    y = [values[k] for k in home]
+    return packing_bound(y, lows) if up else _kernel_value(question, found, home, lows, highs, y)
 
 
 def by_parts(question: Question, found: Content, up: bool) -> Fraction:
@@ -1033,21 +1003,28 @@ def by_channel(question: Question, found: Content) -> Fraction:
 
 
 def by_kernel(question: Question, found: Content) -> Fraction:
+    """The kernel channel with one weight for each point."""
+    space = question.space
+    require(question.gain is None, "a kernel is not for a gain")
+    z, home = weights_of(found["z"], space.size), range(space.size)
+    lows, highs = _images(space, question.eps, z, home, (False, True), shortest=space.places is None)
+    return _kernel_value(question, found, home, lows, highs, z)
+
+
+def _kernel_value(
+    question: Question, found: Content, home: Sequence[int], lows: Vector, highs: Vector, z: Vector
+) -> Fraction:
     """(1-t)·Σcz/s + max cr for columns (1-t)·Φ[:,j]·z_j/s and r = 1 - (1-t)·Φz/s, which must be private."""
-    space, eps = question.space, question.eps
-    worth = [ONE] * space.size if question.weights is None else question.weights
-    require(question.gain is None and min(worth) >= 0, "a kernel is for weights ≥ 0, not for a gain")
-    z, t = doubles(found["z"], space.size), Fraction(double(found["t"]))
-    require(all(value >= 0 for value in z) and 0 <= t < 1, "a kernel needs weights ≥ 0 and 0 ≤ t < 1")
-    lows, highs = _images(space, eps, z, range(space.size), (False, True), shortest=space.places is None)
-    scale = max(highs)
-    require(scale > 0, "the kernel's weights are all 0")
+    space, t, scale = question.space, Fraction(double(found["t"])), max(highs)
+    require(0 <= t < 1 and scale > 0, "a kernel needs 0 ≤ t < 1 and a weight above 0")
     least, most = ([1 - (1 - t) * value / scale for value in values] for values in (highs, lows))
-    for x, y, e in space.arcs():
-        private = most[x] <= space.factor(eps, space.units[e], False) * least[y]
+    for a, b, units in {(home[a], home[b], u) for (a, b), u in zip(space.edges, space.units, strict=True)}:
+        g = space.factor(question.eps, units, False)
+        private = a == b or (most[a] <= g * least[b] and most[b] <= g * least[a])
         require(private, "the remainder of the kernel channel is not private")
-    guessed = total(c * value for c, value in zip(worth, z, strict=True))
-    return (1 - t) * guessed / scale + max(c * r for c, r in zip(worth, least, strict=True))
+    worth = question.weights or [ONE] * space.size
+    require(min(worth) >= 0, "a kernel is for weights ≥ 0")
+    return (1 - t) * dot(worth, z) / scale + max(c * least[k] for c, k in zip(worth, home, strict=True))
 
 
 def by_levels(question: Question, found: Content) -> Fraction:
@@ -1096,19 +1073,14 @@ UPPER: dict[str, Bound] = {
     "tree": by_tree,
     "blocks": by_blocks,
     "block bounds": by_block_bounds,
-    "transitive": lambda question, found: by_symmetry(question, found, up=True),
-    "orbits": lambda question, found: by_orbits(question, found, up=True),
-    "parts": lambda question, found: by_parts(question, found, up=True),
 }
+EITHER = {"transitive": by_symmetry, "orbits": by_orbits, "parts": by_parts}
 LOWER: dict[str, Bound] = {
     "channel": by_channel,
     "kernel": by_kernel,
     "levels": by_levels,
     "tree": by_edges,
     "blocks": by_block_channels,
-    "transitive": lambda question, found: by_symmetry(question, found, up=False),
-    "orbits": lambda question, found: by_orbits(question, found, up=False),
-    "parts": lambda question, found: by_parts(question, found, up=False),
 }
 
 
@@ -1370,9 +1342,9 @@ def _planar_noise(t: Fraction, sizes: list[int], terms: Any) -> Fraction:
     low, high = (q / (1 - q) for q in exp_ends(-t))
     if m is None:
         x = (t / (2 * PI_ENDS[0])) ** 2, (t / (2 * PI_ENDS[1])) ** 2
-        # (1+x)^(-3/2) ≤ 1 - 3x/2 + 15x²/8, with Σ_{k≠0} |k|^-s for s = 3, 5, 7.
+        # (1+x)^(-3/2) ≤ 1 - 3x/2 + 15x²/8, with Σ_{k≠0} |k|^-s for s = 3, 5, 7: above 0 for every x.
         rest = POISSON[0] - Fraction(3, 2) * x[1] * POISSON[1] + Fraction(15, 8) * x[0] ** 2 * POISSON[2]
-        whole_plane = 2 * PI_ENDS[1] / t**2 + t / (4 * PI_ENDS[0 if rest > 0 else 1] ** 2) * rest
+        whole_plane = 2 * PI_ENDS[1] / t**2 + t / (4 * PI_ENDS[0] ** 2) * rest
         quadrant = max(ZERO, (whole_plane - 1 - 4 * low) / 4)
     else:
         Work.spend(100 * m * m)
@@ -1425,7 +1397,7 @@ def _group_bound(space: Space, eps: Fraction, group: list[int], found: Content) 
         return dual_bound(space, eps, {v: {k: ONE} for k, v in enumerate(group)}, len(group), found)
     require(found["type"] == "packing", "unknown upper certificate")
     on = _group(space, found["on"])
-    y = packing_of(found["y"], len(on))
+    y = weights_of(found["y"], len(on))
     spread = dict(zip(on, y, strict=True))
     given = [spread.get(v, ZERO) for v in range(space.size)]
     return packing_bound(y, _images(space, eps, given, group, (False,))[0])
@@ -2023,13 +1995,10 @@ def _tree(setting: Setting, witness: list[int]) -> bool:
 def _pair(setting: Setting, witness: list[int]) -> bool:
     if len(witness) != 2 or len(set(witness)) != 2 or max(witness) >= setting.space.size:
         return False
-    rest = set(range(setting.space.size)) - set(witness)
-    if any(row[x] != setting.loss[0][x] for row in setting.loss for x in rest):
-        return False
-    a, b = witness
+    a, b, rest = *witness, set(range(setting.space.size)) - set(witness)
     units = setting.space.lines(a)[b]
     length = ZERO if units is None else units * setting.space.grain
-    if length.denominator != 1:
+    if length.denominator != 1 or any(row[x] != setting.loss[0][x] for row in setting.loss for x in rest):
         return False
     q = ZERO if units is None else power(setting.alpha, float(length))
     pairs = zip(setting.mechanism[a], setting.mechanism[b], strict=True)
@@ -2079,9 +2048,7 @@ def universal_optimality_of_blocks(proof: Content) -> str:
 def _alike(first: list[Fraction], second: list[Fraction]) -> bool:
     """Losses that are those at a first input up to a factor ≥ 0 and a shift."""
     a, b = [value - min(first) for value in first], [value - min(second) for value in second]
-    if not any(b):
-        return True
-    return any(a) and all(x * max(b) == y * max(a) for x, y in zip(a, b, strict=True))
+    return not any(b) or (any(a) and all(x * max(b) == y * max(a) for x, y in zip(a, b, strict=True)))
 
 
 def _merged(mechanism: Matrix) -> dict[tuple[Fraction, ...], Fraction]:
@@ -2905,9 +2872,7 @@ def _cost(plan: list[Any], first: Bag, second: Bag, vectors: Matrix, drawn: Size
     left = leaving == {word: times * mine for word, times in first.items()}
     came = arriving == {word: times * theirs for word, times in second.items()}
     require(left and came, "a plan does not carry one document to the other")
-    if drawn is None:
-        return total(length * units for length, units in lengths)
-    return drawn * max(length for length, _ in lengths)
+    return total(far * units for far, units in lengths) if drawn is None else drawn * max(lengths)[0]
 
 
 # ── All kinds, and what they cost ───────────────────────────────────────────────────────────────────────────
@@ -3030,10 +2995,8 @@ def judged(path: str, seconds: float, quiet: bool) -> tuple[int, str, float, Con
         begun = time.monotonic()
         holds, words = check(content)
         code = 0 if holds else 1
-    except NoProof as problem:
-        words, code = str(problem), 2
-    except TooLong as problem:
-        words, code = str(problem), 3
+    except (NoProof, TooLong) as problem:
+        words, code = str(problem), 3 if isinstance(problem, TooLong) else 2
     return code, words, time.monotonic() - begun, content
 
 
