@@ -120,10 +120,7 @@ class Database:
     def ask(self, question: Any, codes: Sequence[tuple[Any, ...]] = ()) -> list[tuple[Any, ...]]:
         """The rows of an answer; `codes` are the rows of the table that the question calls CODES."""
         if codes:
-            raise FileError(
-                f'release.too_many: "sample" is not written for {self.connection.name}; it is for DuckDB, '
-                "Postgres, Spark and files"
-            )
+            raise self._without_sample()
         found = self.connection.to_pyarrow(question)
         return list(zip(*(column.to_pylist() for column in found.columns), strict=True))
 
@@ -139,7 +136,7 @@ class Database:
 
     def listed(self, names: Sequence[str], columns: Sequence[Sequence[Any]]) -> str:
         """A SELECT of given texts and, in the last column, whole numbers."""
-        raise NotImplementedError
+        raise self._without_sample()
 
     def bytewise(self, text: Any) -> Any:
         """A text that equals another only where their bytes do, whatever the collation of its column."""
@@ -151,7 +148,13 @@ class Database:
 
     def keyed(self, key: bytes, text: Any) -> Any:
         """HMAC-SHA256 of a text, in a form whose order is that of its bytes."""
-        raise NotImplementedError
+        raise self._without_sample()
+
+    def _without_sample(self) -> FileError:
+        return FileError(
+            f'release.too_many: "sample" is not written for {self.connection.name}; it is for DuckDB, '
+            "Postgres, Spark and files"
+        )
 
     def still(self) -> None:
         """Refuse a table that has changed since it was opened, where that can be told."""

@@ -218,9 +218,9 @@ def _done(work: Work, task: Any) -> Any:
 class _Ray(Engine):
     """What both engines on Ray have in common."""
 
+    @abstractmethod
     def connection(self) -> dict[str, Any]:
         """How Ray is begun or reached."""
-        raise NotImplementedError
 
     def start(self, shared: Any) -> Workers:
         try:
