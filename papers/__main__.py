@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from papers import places_pictures, readme_picture
+from papers import places_city, places_pictures, readme_picture
 from papers.page import Page
 from papers.picture import write_svg
 
@@ -47,6 +47,7 @@ def main(names: Sequence[str]) -> int:
     if not names:
         readme_picture.main()
         places_pictures.main()
+        places_city.main()
     print(f"written to {TARGET.relative_to(HERE.parent)}/")
     return 1 if differing else 0
 

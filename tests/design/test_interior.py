@@ -7,12 +7,13 @@ import pytest
 
 import sievert as sv
 from sievert.design import _interior
-from sievert.design._columns import Breakdown
+from sievert.design._columns import Breakdown, columns_on
 from sievert.design._optimal import decay_of
 from sievert.design._problem import Piece, Problem
+from sievert.design._reach import block_order, cut, most_blocks, reached
 from sievert.errors import MechanismError, TooLargeError
 from sievert.mechanisms import privacy
-from sievert.numerics import listening
+from sievert.numerics import device, listening
 from sievert.proofs import costs
 
 # Square grids of unit cells with a random prior (guide to design at city scale, 7).
@@ -52,6 +53,14 @@ def test_places_that_are_named_twice_are_merged_and_said() -> None:
     assert found.gap <= 1e-3 * found.loss and found.certificate.verify().holds
 
 
+def test_places_that_nearly_coincide() -> None:
+    """Each has the other next to it, and neither may be left to the other alone."""
+    points = np.concatenate([places(4), places(4) + np.array([0, 1e-4])])
+    metric, loss = sv.metrics.euclidean(points), loss_of(points, "distance")
+    found = sv.optimal_mechanism(metric, 0.5, random_prior(32), loss, method="interior", gap=1e-3)
+    assert found.gap <= 1e-3 * found.loss and found.certificate.verify().holds
+
+
 def small_problems() -> list[Piece]:
     rng = np.random.default_rng(1)
     scattered = rng.random((12, 2)) * 4
@@ -68,7 +77,7 @@ def small_problems() -> list[Piece]:
 def test_bounds_hold_at_every_step(piece: Piece) -> None:
     search = _interior.Search(piece)
     rest = search.cost - search.prices
-    assert search.pairs.spread(search.y, search.shape) == pytest.approx(rest, abs=1e-12 * abs(rest).max())
+    assert search.pairs.spread(search.y) == pytest.approx(rest, abs=1e-12 * abs(rest).max())
     assert (search.s > 0).all() and (search.y > 0).all()
     bounds = []
     for _ in range(12):
@@ -186,8 +195,8 @@ def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
             sv.optimal_mechanism(metric, 1.0, gap=gap)
     with pytest.raises(MechanismError, match="device is 'cuda:99'"):
         sv.optimal_mechanism(metric, 1.0, device="cuda:99")
-    monkeypatch.setattr("sievert.numerics._device.ROOM", 8 * 4**3 - 1)
-    with pytest.raises(TooLargeError, match="4 actions on 4 inputs need 64 floats at once; at most 63 fit"):
+    monkeypatch.setattr("sievert.numerics._device.ROOM", 8 * 48 - 1)
+    with pytest.raises(TooLargeError, match="4 actions on 4 inputs need 48 floats at once; at most 47 fit"):
         sv.optimal_mechanism(metric, 1.0, np.array([0.1, 0.2, 0.3, 0.4]), method="interior")
 
 
@@ -206,3 +215,71 @@ def test_the_losses_of_places(name: str) -> None:
     assert found.gap <= 0.01 * found.loss
     assert found.lower_bound <= best.loss + 1e-12
     assert best.lower_bound <= found.loss + 1e-12
+
+
+@pytest.mark.parametrize("blocks", [1, 2, 5])
+def test_matrices_of_columns_are_factored_by_blocks(blocks: int) -> None:
+    rng = np.random.default_rng(2)
+    count, size = 3, 41
+    every = [(x, z) for x in range(size) for z in range(x + 1, size) if reached(size, blocks)[x, z]]
+    # Every column has entries of its own; sums of rows are positive, so that its matrix is.
+    chosen = [sorted(every[k] for k in rng.permutation(len(every))[: 150 + 20 * w]) for w in range(count)]
+    first, second = np.array([pair for pairs in chosen for pair in pairs]).T
+    starts = np.cumsum([0, *map(len, chosen)])
+    aside = -(rng.exponential(size=len(first)) ** 3)
+    dense = np.zeros((count, size, size))
+    w = np.repeat(np.arange(count), np.diff(starts))
+    dense[w, first, second] = dense[w, second, first] = aside
+    diagonal = rng.exponential(size=(count, size)) - dense.sum(axis=2)
+    dense[:, np.arange(size), np.arange(size)] = diagonal
+    columns = columns_on(device(), count, size)
+    columns.place(first, second, starts, cut(size, blocks))
+    columns.factor(diagonal, aside)
+    inverse = np.linalg.inv(dense)
+    right = rng.normal(size=(count, size))
+    assert columns.product(right) == pytest.approx((inverse @ right[:, :, None])[:, :, 0], rel=1e-9, abs=1e-9)
+    assert inverse.sum(0) @ columns.prices(right[0]) == pytest.approx(right[0])
+    with pytest.raises(Breakdown):
+        columns.factor(diagonal - 2 * diagonal.max(), aside)
+
+
+def test_points_in_any_order_are_solved_alike() -> None:
+    points, order = places(6), np.random.default_rng(4).permutation(36)
+    prior, loss = random_prior(36), loss_of(places(6), "distance")
+    given = sv.optimal_mechanism(sv.metrics.euclidean(points), 0.5, prior, loss, method="interior", gap=1e-3)
+    mixed = sv.optimal_mechanism(
+        sv.metrics.euclidean(points[order]),
+        0.5,
+        prior[order],
+        loss[order][:, order],
+        method="interior",
+        gap=1e-3,
+    )
+    assert mixed.gap <= 1e-3 * mixed.loss and mixed.certificate.verify().holds
+    assert mixed.lower_bound <= given.loss and given.lower_bound <= mixed.loss
+
+
+@pytest.mark.parametrize("turn", [0.0, 0.5])
+def test_an_order_is_found_in_which_constraints_are_short(turn: float) -> None:
+    points = places(12) @ [[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]]
+    points = points[np.random.default_rng(4).permutation(144)]
+    loss = loss_of(points, "distance")
+    piece = piece_of(sv.metrics.euclidean(points), 0.5, random_prior(144), loss)
+    ends = piece.pairs[_interior._near(piece)]
+    # Row by row the pairs of two rows and a point apart leave five blocks.
+    place = np.argsort(block_order(ends, piece.distances))
+    assert most_blocks(ends, 144) == 2 and most_blocks(place[ends], 144) >= 4
+
+
+@pytest.mark.parametrize("kind", ["distance", "bayes"])
+def test_pytorch_has_the_same_answer(kind: str) -> None:
+    pytest.importorskip("torch")
+    for side in (6, 10):
+        points = places(side)
+        problem = sv.metrics.euclidean(points), 0.5, random_prior(side**2), loss_of(points, kind)
+        one, two = (
+            sv.optimal_mechanism(*problem, method="interior", gap=1e-3, device=name)
+            for name in ("cpu", "torch")
+        )
+        assert two.gap <= 1e-3 * two.loss and two.certificate.verify().holds
+        assert one.lower_bound <= two.loss and two.lower_bound <= one.loss

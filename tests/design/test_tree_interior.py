@@ -33,7 +33,7 @@ def test_matrices_of_a_tree_are_inverted(shape: str, steepest: float) -> None:
     product, slack, spread = (
         columns.product(right),
         pairs.slack(right),
-        pairs.spread(weight, (count, size)),
+        pairs.spread(weight),
     )
     whole = np.zeros((size, size))
     near = np.eye(size)[parent] - factor[:, None] * np.eye(size)[1:]

@@ -1,18 +1,25 @@
-"""One matrix for each column of a channel, inverted at every step: by LAPACK, or by PyTorch on its device."""
+"""One matrix for each column of a channel, factored by blocks at every step: in NumPy, or in PyTorch.
+
+Points are taken in an order in which a constraint joins points of one block or of two next to each other, so
+that a matrix is block tridiagonal, with D_k on the diagonal and E_k beside it. Eliminating blocks in turn
+leaves I_k, the inverse of D_k + E_(k-1)ᵀ·X_(k-1), and X_k = -I_k·E_k. With them the inverse V is found from
+the last block back: the rows of block k are X_k times those of block k + 1, beside
+I_k + X_k·V_(k+1,k+1)·X_kᵀ. Entries off the diagonal are ≤ 0, so that I, X and V are ≥ 0, and nothing cancels
+on the way back. No V is kept: only their sum is.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from contextlib import contextmanager
+from itertools import pairwise
 from types import ModuleType
 from typing import Any, TypeVar
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
-from scipy.linalg.blas import dsymv
-from scipy.linalg.lapack import dpotrf, dpotri
 
 from sievert.arrays import FloatArray, IndexArray
 from sievert.errors import TooLargeError
@@ -22,11 +29,11 @@ T = TypeVar("T")
 
 __all__ = ["Arrays", "Breakdown", "Columns", "columns_on"]
 # Blocks of this size are inverted as they are, larger ones by halves.
-SMALL_BLOCK = 64
-# Operations that are worth a thread.
-WORTH_THREADS = 2e7
-# Numbers that are worked on at a time.
+SMALL_BLOCK = 16
+# Numbers that are worked on at a time; of fewer than several such parts threads are not worth their start.
 PART = 2**15
+# Numbers of the rows of a block that are worked on at a time.
+STRIP = 2**19
 # Violated constraints of an entry that are told.
 MOST_VIOLATED = 6
 
@@ -36,62 +43,85 @@ class Breakdown(Exception):
 
 
 class Arrays:
-    """What is done to every number of large arrays, a part of them at a time: such a part stays near by."""
+    """What is done to every number of large arrays, a part of them at a time: such a part stays near by.
+
+    Inside `threads` the parts are shared by threads.
+    """
 
     xp: ModuleType = np
+    _pool: ThreadPoolExecutor | None = None
+    _workers = 1
+
+    @contextmanager
+    def threads(self) -> Iterator[None]:
+        """Inside, a thread for each processor where threadpoolctl can keep BLAS from its own."""
+        workers = _processors()
+        if workers == 1:
+            yield
+            return
+        try:
+            from threadpoolctl import threadpool_limits
+        except ImportError:
+            yield
+            return
+        with threadpool_limits(1, "blas"), ThreadPoolExecutor(workers) as self._pool:
+            self._workers = workers
+            try:
+                yield
+            finally:
+                self._pool, self._workers = None, 1
+
+    def shared(self, work: Callable[[int, int], T], size: int, step: int) -> list[T]:
+        """What the work gives for every range of so many things, in order."""
+        ranges = [(start, min(start + step, size)) for start in range(0, size, step)]
+        if self._pool is None or len(ranges) == 1:
+            return [work(*each) for each in ranges]
+        return list(self._pool.map(lambda each: work(*each), ranges))
+
+    def _flat(self, work: Callable[..., T], arrays: tuple[Any, ...]) -> list[T]:
+        """What the work gives for parts of flat arrays."""
+        size = arrays[0].size
+        share = max(PART, -(-size // (self._workers * PART)) * PART)
+
+        def some(start: int, end: int) -> list[T]:
+            return [
+                work(*(array[first : min(first + PART, end)] for array in arrays))
+                for first in range(start, end, PART)
+            ]
+
+        return [each for part in self.shared(some, size, share) for each in part]
 
     def each(self, work: Callable[..., Any], *arrays: Any) -> Any:
         """An array of what the work makes of the numbers of arrays of one shape."""
         found = np.empty_like(arrays[0])
-        out, flat = found.ravel(order="K"), [array.ravel(order="K") for array in arrays]
-        for part in _parts(out.size):
-            out[part] = work(*(array[part] for array in flat))
+
+        def put(out: FloatArray, *parts: FloatArray) -> None:
+            out[:] = work(*parts)
+
+        self._flat(put, tuple(array.ravel(order="K") for array in (found, *arrays)))
         return found
 
     def total(self, work: Callable[..., Any], *arrays: Any) -> float:
         """The sum of all that the work makes of them."""
-        flat = [array.ravel(order="K") for array in arrays]
-        return float(sum(work(*(array[part] for array in flat)).sum() for part in _parts(flat[0].size)))
+        flat = tuple(array.ravel(order="K") for array in arrays)
+        return float(sum(self._flat(lambda *parts: work(*parts).sum(), flat)))
 
     def least(self, work: Callable[..., Any], *arrays: Any) -> float:
         """The least of all that the work makes of them."""
-        flat = [array.ravel(order="K") for array in arrays]
-        return float(min(work(*(array[part] for array in flat)).min() for part in _parts(flat[0].size)))
+        flat = tuple(array.ravel(order="K") for array in arrays)
+        return float(min(self._flat(lambda *parts: work(*parts).min(), flat)))
 
 
-def _parts(size: int) -> list[slice]:
-    return [slice(start, start + PART) for start in range(0, size, PART)]
-
-
-class _Threads:
-    """Threads that share columns, one for each processor where threadpoolctl can keep BLAS from its own."""
-
-    def __init__(self) -> None:
-        try:
-            from threadpoolctl import ThreadpoolController
-        except ImportError:
-            self._count = 1
-        else:
-            known = hasattr(os, "sched_getaffinity")
-            self._count = len(os.sched_getaffinity(0)) if known else os.cpu_count() or 1
-            self._libraries = ThreadpoolController()
-
-    def map(self, work: Callable[[range], T], columns: int, operations: float) -> list[T]:
-        """What the work gives for parts of the columns, each of which takes so many operations."""
-        if self._count == 1 or columns * operations < WORTH_THREADS:
-            return [work(range(columns))]
-        bounds = [columns * k // self._count for k in range(self._count + 1)]
-        with self._libraries.limit(limits=1, user_api="blas"), ThreadPoolExecutor(self._count) as pool:
-            return list(pool.map(work, map(range, bounds, bounds[1:])))
+def _processors() -> int:
+    known = hasattr(os, "sched_getaffinity")
+    return len(os.sched_getaffinity(0)) if known else os.cpu_count() or 1
 
 
 class Columns(Arrays):
-    """Symmetric positive matrices, one for each column: their inverses, and the sum of these."""
+    """Symmetric positive matrices, one for each column: their factors, and the sum of their inverses."""
 
     def __init__(self, count: int, size: int, there: Device) -> None:
         self.count, self.size, self._there = count, size, there
-        self._threads = _Threads()
-        self.inverses: Any = None
 
     def put(self, array: Any) -> Any:
         """An array where the columns are."""
@@ -101,66 +131,177 @@ class Columns(Arrays):
         """An array of theirs as one of NumPy."""
         return self._there.get(array)
 
-    def place(self, first: IndexArray, second: IndexArray, starts: IndexArray) -> None:
-        """Say which entries off the diagonal are not 0, first < second, and where each column's begin."""
-        self._place, self._starts = first * self.size + second, starts.tolist()
+    def fits(self, cuts: IndexArray) -> bool:
+        """Whether there is room for the factors of blocks that begin at these points."""
+        return self.count * _Layout(cuts).entries <= self._there.room() // 8
 
-    def invert(self, diagonal: Any, aside: Any) -> None:
-        """Invert all, given their diagonals [column, point] and the entries that were placed."""
-        if self.inverses is None:
-            self.inverses = np.empty((self.count, self.size, self.size))
+    def step(self, things: int) -> int:
+        """Of how many columns so many things in all are worked on together."""
+        return max(1, self.count * PART // things)
+
+    def place(self, first: IndexArray, second: IndexArray, starts: IndexArray, cuts: IndexArray) -> None:
+        """Say which entries are not 0, first < second, where each column's begin, and where blocks do."""
+        layout = _Layout(cuts)
+        need, most = self.count * layout.entries, self._there.room() // 8
+        if need > most:
+            raise TooLargeError(
+                f"{self.count} actions on {self.size} inputs need {need} floats at once; at most {most} fit; "
+                "take fewer inputs or actions, or a device with more memory",
+                size=need,
+            )
+        column = np.repeat(np.arange(self.count), np.diff(starts)) * layout.entries
+        every = np.arange(self.size)
+        self._place = self.put(column + layout.place(first, second))
+        self._diagonal = self.put(layout.place(every, every))
+        self._starts, self._layout = starts.tolist(), layout
+        self._step = max(1, self._strip() // (layout.widest * self.size))
+        self._factors: dict[int, list[tuple[Any, Any]]] = {}
+
+    def factor(self, diagonal: Any, aside: Any) -> None:
+        """Factor all, given their diagonals [column, point] and the entries that were placed."""
         self._sum = sum(
-            self._threads.map(partial(self._invert_some, diagonal, aside), self.count, self.size**3)
+            self.shared(lambda start, end: self._some(diagonal, aside, start, end), self.count, self._step)
         )
-        self._sum = np.triu(self._sum)
-        self._sum += np.triu(self._sum, 1).T
-        try:
-            self._factor = cho_factor(self._sum, lower=True, check_finite=False)
-        except LinAlgError:
-            raise Breakdown from None
+        self._sum = self.xp.triu(self._sum)
+        self._sum += self.xp.triu(self._sum, 1).T
+        self._factor_sum()
 
-    def _invert_some(self, diagonal: FloatArray, aside: FloatArray, columns: range) -> FloatArray:
-        """Invert some of the columns; the sum of their inverses, in the upper triangle."""
-        found = np.zeros((self.size, self.size))
-        for w in columns:
-            block = self.inverses[w]
-            part = slice(self._starts[w], self._starts[w + 1])
-            block.fill(0.0)
-            block.ravel()[self._place[part]] = aside[part]
-            block.ravel()[:: self.size + 1] = diagonal[w]
-            # The upper triangle of the rows is the lower one of LAPACK's columns.
-            if dpotrf(block.T, lower=1, overwrite_a=1, clean=0)[1]:
-                raise Breakdown
-            dpotri(block.T, lower=1, overwrite_c=1)
-            found += block
+    def _some(self, diagonal: Any, aside: Any, start: int, end: int) -> Any:
+        """Factor some of the columns; the sum of their inverses, in the upper triangle."""
+        layout = self._layout
+        table = self.zeros((end - start, layout.entries))
+        part = slice(self._starts[start], self._starts[end])
+        table.reshape(-1)[self._place[part] - start * layout.entries] = aside[part]
+        table[:, self._diagonal] = diagonal[start:end]
+        factors: list[tuple[Any, Any]] = []
+        before = None
+        for inner, across in layout.blocks(table):
+            left = inner if before is None else inner + _turned(before) @ factors[-1][1]
+            inverse = self._inverted(left)
+            factors.append((inverse, -(inverse @ across)))
+            before = across
+        self._factors[start] = factors
+        found = self.zeros((self.size, self.size))
+        rows = factors[-1][0]
+        for k in range(len(factors) - 1, -1, -1):
+            inverse, across = factors[k]
+            if k < len(factors) - 1:
+                own, beside = inverse.shape[1], across.shape[2]
+                longer = self.zeros((end - start, own, own + rows.shape[2]))
+                self._multiply(across, rows, longer[:, :, own:])
+                longer[:, :, :own] = inverse + longer[:, :, own : own + beside] @ _turned(across)
+                rows = longer
+            found[layout.cuts[k] : layout.cuts[k + 1], layout.cuts[k] :] = rows.sum(0)
         return found
 
     def product(self, right: Any) -> Any:
         """Every inverse times its row."""
-        found = np.empty_like(right)
+        found, cuts = self.xp.empty_like(right), self._layout.cuts
 
-        def some(columns: range) -> None:
-            for w in columns:
-                found[w] = dsymv(1.0, self.inverses[w].T, right[w], lower=1)
+        def some(start: int, end: int) -> None:
+            factors = self._factors[start]
+            parts = [right[start:end, None, a:b] for a, b in pairwise(cuts)]
+            for k in range(1, len(parts)):
+                parts[k] = parts[k] + parts[k - 1] @ factors[k - 1][1]
+            after = None
+            for k in range(len(parts) - 1, -1, -1):
+                inverse, across = factors[k]
+                here = inverse @ _turned(parts[k])
+                after = here if after is None else here + across @ after
+                found[start:end, cuts[k] : cuts[k + 1]] = after[:, :, 0]
 
-        self._threads.map(some, self.count, 2 * self.size**2)
+        self.shared(some, self.count, self._step)
         return found
 
     def prices(self, wanted: Any) -> Any:
         """The solution for the sum of the inverses, refined once."""
-        first = cho_solve(self._factor, wanted, check_finite=False)
-        return first + cho_solve(self._factor, wanted - self._sum @ first, check_finite=False)
+        first = self._solved(wanted)
+        return first + self._solved(wanted - self._sum @ first)
 
     def violated(self, decay: Any, m: Any, least: float) -> tuple[IndexArray, IndexArray, IndexArray]:
         """Column w, x and z of the most violated m[w,x] ≥ decay[x,z]·m[w,z], where by more than `least`."""
-        found = []
         most = min(MOST_VIOLATED, self.size)
-        for w, column in enumerate(m):
-            excess = decay * column - column[:, None]
+
+        def some(w: int, _: int) -> tuple[IndexArray, IndexArray, IndexArray]:
+            excess = decay * m[w] - m[w][:, None]
             top = np.argpartition(excess, -most, axis=1)[:, -most:]
             x, k = np.nonzero(np.take_along_axis(excess, top, 1) > least)
-            found.append((np.full(len(x), w), x, top[x, k]))
-        return _joined(found)
+            return np.full(len(x), w), x, top[x, k]
+
+        return _joined(self.shared(some, self.count, 1))
+
+    # ── What NumPy and PyTorch do differently ───────────────────────────────────────────────────────────────
+
+    def _strip(self) -> int:
+        """Numbers of the rows of a block, over all columns that are worked on at a time."""
+        return STRIP
+
+    def zeros(self, shape: tuple[int, ...]) -> Any:
+        """An array of zeros where the columns are."""
+        return np.zeros(shape)
+
+    def _multiply(self, a: Any, b: Any, out: Any) -> None:
+        np.matmul(a, b, out=out)
+
+    def _small_inverses(self, matrices: Any) -> Any:
+        """Inverses of small symmetric positive matrices, of which the upper triangles are given."""
+        try:
+            root = np.linalg.inv(np.linalg.cholesky(matrices, upper=True))
+        except LinAlgError:
+            raise Breakdown from None
+        return root @ _turned(root)
+
+    def _inverted(self, matrices: Any) -> Any:
+        """Inverses of symmetric positive matrices by halves, of which the upper triangles are given."""
+        size = matrices.shape[1]
+        if size <= SMALL_BLOCK:
+            return self._small_inverses(matrices)
+        half = size // 2
+        found = self.zeros(matrices.shape)
+        first, aside = self._inverted(matrices[:, :half, :half]), matrices[:, :half, half:]
+        across = first @ aside
+        last = self._inverted(matrices[:, half:, half:] - _turned(aside) @ across)
+        corner = across @ last
+        found[:, :half, :half] = first + corner @ _turned(across)
+        found[:, half:, half:] = last
+        found[:, :half, half:] = -corner
+        found[:, half:, :half] = -_turned(corner)
+        return found
+
+    def _factor_sum(self) -> None:
+        try:
+            self._root = cho_factor(self._sum, lower=True)
+        except (LinAlgError, ValueError):  # not positive, or not finite
+            raise Breakdown from None
+
+    def _solved(self, wanted: Any) -> Any:
+        return cho_solve(self._root, wanted, check_finite=False)
+
+
+class _Layout:
+    """Where entries of block tridiagonal matrices are kept: rows of a block, with those beside them."""
+
+    def __init__(self, cuts: IndexArray) -> None:
+        self.cuts: list[int] = cuts.tolist()
+        ends = [*self.cuts[2:], self.cuts[-1]]
+        self._heights = [b - a for a, b in pairwise(self.cuts)]
+        self._widths = [end - start for start, end in zip(self.cuts, ends, strict=False)]
+        sizes = [height * width for height, width in zip(self._heights, self._widths, strict=True)]
+        self._offsets = np.concatenate([[0], np.cumsum(sizes)])
+        self.entries, self.widest = int(self._offsets[-1]), max(self._heights)
+
+    def place(self, first: IndexArray, second: IndexArray) -> IndexArray:
+        """Where the entries of rows and columns are, first ≤ second."""
+        block = np.searchsorted(self.cuts, first, "right") - 1
+        begin = np.asarray(self.cuts)[block]
+        inside = (first - begin) * np.asarray(self._widths)[block] + second - begin
+        return np.asarray(self._offsets[block] + inside)
+
+    def blocks(self, table: Any) -> Iterator[tuple[Any, Any]]:
+        """Of tables [column, entry]: every block on the diagonal, and the one beside it."""
+        for k, (height, width) in enumerate(zip(self._heights, self._widths, strict=True)):
+            rows = table[:, self._offsets[k] : self._offsets[k + 1]].reshape(len(table), height, width)
+            yield rows[:, :, :height], rows[:, :, height:]
 
 
 class _TorchColumns(Columns):
@@ -170,7 +311,11 @@ class _TorchColumns(Columns):
         super().__init__(count, size, there)
         import torch
 
-        self.xp = torch
+        self.xp, self._device = torch, self.put(np.zeros(1)).device
+
+    @contextmanager
+    def threads(self) -> Iterator[None]:
+        yield
 
     def each(self, work: Callable[..., Any], *arrays: Any) -> Any:
         return work(*arrays)
@@ -180,38 +325,6 @@ class _TorchColumns(Columns):
 
     def least(self, work: Callable[..., Any], *arrays: Any) -> float:
         return float(work(*arrays).min())
-
-    def place(self, first: IndexArray, second: IndexArray, starts: IndexArray) -> None:
-        column = np.repeat(np.arange(self.count), np.diff(starts)) * self.size**2
-        self._place = self.put(column + first * self.size + second)
-        self._mirror = self.put(column + second * self.size + first)
-
-    def invert(self, diagonal: Any, aside: Any) -> None:
-        torch = self.xp
-        if self.inverses is None:
-            self.inverses = torch.empty(
-                (self.count, self.size, self.size), dtype=diagonal.dtype, device=diagonal.device
-            )
-        self.inverses.zero_()
-        flat = self.inverses.view(-1)
-        flat[self._place] = aside
-        flat[self._mirror] = aside
-        self.inverses.diagonal(dim1=1, dim2=2).copy_(diagonal)
-        _invert_in_place(torch, self.inverses)
-        self._sum = self.inverses.sum(0)
-        self._factor, failed = torch.linalg.cholesky_ex(self._sum)
-        if int(failed) or not bool(torch.isfinite(self._sum).all()):
-            raise Breakdown
-
-    def product(self, right: Any) -> Any:
-        return self.xp.bmm(self.inverses, right[:, :, None])[:, :, 0]
-
-    def prices(self, wanted: Any) -> Any:
-        def solved(right: Any) -> Any:
-            return self.xp.cholesky_solve(right[:, None], self._factor)[:, 0]
-
-        first = solved(wanted)
-        return first + solved(wanted - self._sum @ first)
 
     def violated(self, decay: Any, m: Any, least: float) -> tuple[IndexArray, IndexArray, IndexArray]:
         step = self._there.rows(self.size**2, 1)
@@ -224,38 +337,46 @@ class _TorchColumns(Columns):
             found.append((self.get(w) + start, self.get(x), self.get(top[w, x, k])))
         return _joined(found)
 
+    def step(self, things: int) -> int:
+        return self.count
+
+    def _strip(self) -> int:
+        return self._there.entries
+
+    def zeros(self, shape: tuple[int, ...]) -> Any:
+        return self.xp.zeros(shape, dtype=self.xp.float64, device=self._device)
+
+    def _multiply(self, a: Any, b: Any, out: Any) -> None:
+        out.copy_(a @ b)
+
+    def _small_inverses(self, matrices: Any) -> Any:
+        torch = self.xp
+        root, failed = torch.linalg.cholesky_ex(matrices, upper=True)
+        if bool(failed.any()):
+            raise Breakdown
+        one = torch.eye(matrices.shape[1], dtype=root.dtype, device=root.device).expand(root.shape)
+        inverse = torch.linalg.solve_triangular(root, one, upper=True)
+        return inverse @ _turned(inverse)
+
+    def _factor_sum(self) -> None:
+        self._root, failed = self.xp.linalg.cholesky_ex(self._sum)
+        if int(failed) or not bool(self.xp.isfinite(self._sum).all()):
+            raise Breakdown
+
+    def _solved(self, wanted: Any) -> Any:
+        return self.xp.cholesky_solve(wanted[:, None], self._root)[:, 0]
+
+
+def _turned(matrices: Any) -> Any:
+    """The transpose of every matrix."""
+    return matrices.swapaxes(1, 2)
+
 
 def _joined(parts: list[tuple[Any, Any, Any]]) -> tuple[IndexArray, IndexArray, IndexArray]:
     w, x, z = (np.concatenate(column) for column in zip(*parts, strict=True))
     return w, x, z
 
 
-def _invert_in_place(torch: Any, matrices: Any) -> None:
-    """Inverses of symmetric positive matrices by halves: all work is in batched products."""
-    size = matrices.shape[1]
-    if size <= SMALL_BLOCK:
-        matrices.copy_(torch.linalg.inv_ex(matrices)[0])
-        return
-    half = size // 2
-    first, last = matrices[:, :half, :half], matrices[:, half:, half:]
-    aside = matrices[:, :half, half:].clone()
-    _invert_in_place(torch, first)
-    across = torch.bmm(first, aside)
-    last -= torch.bmm(aside.transpose(1, 2), across)
-    _invert_in_place(torch, last)
-    corner = torch.bmm(across, last)
-    first += torch.bmm(corner, across.transpose(1, 2))
-    matrices[:, :half, half:] = -corner
-    matrices[:, half:, :half] = -corner.transpose(1, 2)
-
-
 def columns_on(there: Device, count: int, size: int) -> Columns:
-    """Columns on a device; TooLargeError where it has no room for them."""
-    floats, most = count * size * size, there.room() // 8
-    if floats > most:
-        raise TooLargeError(
-            f"{count} actions on {size} inputs need {floats} floats at once; at most {most} fit; take fewer "
-            "inputs or actions, or a device with more memory",
-            size=floats,
-        )
+    """Columns on a device."""
     return (Columns if there.name == "cpu" else _TorchColumns)(count, size, there)

@@ -1,25 +1,28 @@
 """The best private channel of many places: an interior point over columns, with constraints as needed.
 
 minimise Σ_w c_w·m_w over columns with m_w[x] ≥ e^(-d(x,z))·m_w[z] for all pairs and Σ_w m_w = 1. Columns
-meet in their sum alone, so that a Newton step inverts one matrix for each column and one for the sum. A few
+meet in their sum alone, so that a Newton step factors one matrix for each column and one for the sum. A few
 near pairs are constraints from the start, others join a column where it violates them. Both directions of a
 pair are always taken together: then m ≥ 0 is implied.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from sievert.arrays import FloatArray, IndexArray
 from sievert.design._closed_forms import Candidate
-from sievert.design._columns import Breakdown, columns_on
+from sievert.design._columns import Breakdown, Columns, columns_on
 from sievert.design._exact import with_reserve
 from sievert.design._problem import Piece
+from sievert.design._reach import block_order, cut, most_blocks, reached, wider
 from sievert.numerics import advance, device
 from sievert.proofs import Multipliers
+from sievert.spaces import Edges, shortest_paths
 
 __all__ = ["Search", "climbed", "interior_point"]
 
@@ -27,35 +30,71 @@ __all__ = ["Search", "climbed", "interior_point"]
 DETOUR = 1.05
 # Share of the way to the boundary, correctors of a step, steps of a round, rounds.
 BOUNDARY, CORRECTORS, MOST_STEPS, MOST_ROUNDS = 0.92, 4, 150, 20
-# A round is solved to this share of what it aims at: the rest is for the repair.
-AHEAD = 0.3
-# The first rounds aim at this gap.
-FIRST_GAP = 1e-2
+# A round aims at this share of the gap before it.
+AHEAD = 0.2
+# Columns are repaired from this gap on. A round ends where constraints that are missing cost more than this
+# share of what its steps can still gain.
+WORTH_REPAIR, LEFT = 0.1, 1.0
+# Constraints reach far enough for a gap where no way over them is longer than this share of its root. A guess
+# that is wrong costs a round, or longer ones.
+DETOUR_OF_GAP = 0.1
 # A round ends where steps are shorter.
 SHORTEST = 1e-4
 
 
-@dataclass(frozen=True, eq=False)
 class _Pairs:
-    """Constrained pairs of every column, sorted by column: entries w·n + x, w·n + z, and a = e^(-d(x,z))."""
+    """Constrained pairs of every column, sorted by column: points x < z, and a = e^(-d(x,z))."""
 
-    low: Any
-    high: Any
-    factor: Any
-    xp: Any
+    def __init__(
+        self, columns: Columns, starts: IndexArray, ends: tuple[IndexArray, IndexArray], factor: Any
+    ) -> None:
+        self.factor, self._columns, self._starts = columns.put(factor), columns, starts.tolist()
+        self._step = columns.step(len(factor))
+        # Entries are counted from the first column of those that are worked on together.
+        first = np.repeat(np.arange(columns.count) % self._step, np.diff(starts)) * columns.size
+        self._low, self._high = columns.put(first + ends[0]), columns.put(first + ends[1])
+
+    def ends(self, m: Any) -> Any:
+        """What stands at x and at z of each pair."""
+        return self._made(m, lambda near, far, a: (near, far))
 
     def slack(self, m: Any) -> Any:
         """G m: m_x - a·m_z and m_z - a·m_x for each pair."""
-        flat = m.reshape(-1)
-        near, far = flat[self.low], flat[self.high]
-        return self.xp.stack([near - self.factor * far, far - self.factor * near])
+        return self._made(m, lambda near, far, a: (near - a * far, far - a * near))
 
-    def spread(self, t: Any, shape: tuple[int, int]) -> Any:
+    def _made(self, m: Any, work: Callable[..., tuple[Any, Any]]) -> Any:
+        found = self._columns.zeros((2, len(self.factor)))
+
+        def some(start: int, end: int) -> None:
+            part, flat = self._part(start, end), m[start:end].reshape(-1)
+            found[0, part], found[1, part] = work(
+                flat[self._low[part]], flat[self._high[part]], self.factor[part]
+            )
+
+        self._columns.shared(some, self._columns.count, self._step)
+        return found
+
+    def spread(self, t: Any) -> Any:
         """Gᵀt."""
-        size = shape[0] * shape[1]
-        found = self.xp.bincount(self.low, t[0] - self.factor * t[1], size)
-        found += self.xp.bincount(self.high, t[1] - self.factor * t[0], size)
-        return found.reshape(shape)
+        return self.gathered(t, lambda t, u, a: (t - a * u, u - a * t))
+
+    def gathered(self, t: Any, work: Callable[..., tuple[Any, Any]]) -> Any:
+        """What the work makes of both numbers of each pair, added up at x and at z."""
+        count, size, xp = self._columns.count, self._columns.size, self._columns.xp
+        found = self._columns.zeros((count, size))
+
+        def some(start: int, end: int) -> None:
+            part, entries = self._part(start, end), (end - start) * size
+            near, far = work(t[0, part], t[1, part], self.factor[part])
+            total = xp.bincount(self._low[part], near, entries)
+            total += xp.bincount(self._high[part], far, entries)
+            found[start:end] = total.reshape(end - start, size)
+
+        self._columns.shared(some, count, self._step)
+        return found
+
+    def _part(self, start: int, end: int) -> slice:
+        return slice(self._starts[start], self._starts[end])
 
 
 def interior_point(piece: Piece, gap: float) -> Candidate:
@@ -69,40 +108,47 @@ def interior_point(piece: Piece, gap: float) -> Candidate:
     -----
     Each round ends with a repaired channel, private for all pairs. An interrupt ends the search with the best
     channel and bound met.
-    Cost: n³ operations for each action and step, n² floats for each action.
+    Points are taken in an order in which constraints reach from a block of them to the next at most.
+    Cost: with blocks of b points b·n² operations for each action and step, and 2·b·n floats for each action.
     """
-    return climbed(Search(piece), gap)
+    order = block_order(piece.pairs[_near(piece)], piece.distances)
+    found = climbed(Search(piece if (order == np.arange(piece.size)).all() else piece.ordered(order)), gap)
+    channel = np.empty_like(found.channel)
+    channel[order] = found.channel
+    return replace(found, channel=channel)
 
 
 def climbed(search: Search, gap: float) -> Candidate:
     """Rounds of a search until its gap is small enough, with ever smaller gaps to aim at."""
-    # Where no constraint is missing, nothing is learned from a larger gap on the way.
-    target, ended = gap if search.complete else max(gap, FIRST_GAP), ""
+    with search.columns.threads():
+        ended = _rounds(search, gap)
+    return Candidate(np.ascontiguousarray(search.channel.T), search.multipliers(), search.words() + ended)
+
+
+def _rounds(search: Search, gap: float) -> str:
+    """Rounds until the gap is small enough; words where they ended before."""
     try:
         for _ in range(MOST_ROUNDS):
             before = search.gap
-            reached = search.round(AHEAD * target)
+            reached = search.round(gap)
             search.repair()
             search.tell(gap)
             if search.gap <= gap:
-                break
-            while search.gap <= target > gap:
-                target = max(gap, target / 10)
+                return ""
+            target = max(gap, AHEAD * search.gap)
+            widened = search.widen(target, stuck=search.gap > 0.7 * before)
             added = search.add_violated(1e-4 * target / search.shape[1])
-            if not (added or reached or search.gap < 0.9 * before):
-                ended = ", ended by rounding"
-                break
+            if not (widened or added or search.gap < 0.9 * before):
+                return ", ended by rounding"
             search.restart(quick=reached)
     except KeyboardInterrupt:
         search.repair()
-        ended = ", interrupted"
-    return Candidate(np.ascontiguousarray(search.channel.T), search.multipliers(), search.words() + ended)
+        return ", interrupted"
+    return ""
 
 
 class Search:
     """Columns m [action, point], slacks s and multipliers y of the pairs, and the prices of the row sums."""
-
-    complete = False  # whether every constraint is there from the start
 
     def __init__(self, piece: Piece) -> None:
         self.piece = piece
@@ -127,10 +173,16 @@ class Search:
         self.edge = np.full((size, size), -1, dtype=np.int32)
         first, second = piece.pairs[piece.needed].T
         self.edge[first, second] = self.edge[second, first] = piece.needed
-        self.needed = there.put(np.where(self.edge >= 0, np.exp(-piece.distances), 0.0))
-        ends = piece.pairs[_near(piece)]
-        low, high = ends.min(axis=1), ends.max(axis=1)
-        self._set_pairs((np.arange(count)[:, None] * size**2 + np.sort(low * size + high)).ravel())
+        ends = np.sort(piece.pairs[_near(piece)], axis=1)
+        self._take_blocks(most_blocks(ends, size))
+        codes = np.sort(ends[:, 0] * size + ends[:, 1])
+        self._set_pairs((np.arange(count)[:, None] * size**2 + codes).ravel())
+
+    def _take_blocks(self, blocks: int) -> None:
+        """Let constraints reach as far as from one of so many blocks to the next."""
+        size, self.blocks = self.shape[1], blocks
+        within = (self.edge >= 0) & reached(size, blocks)
+        self.needed = self.columns.put(np.where(within, np.exp(-self.piece.distances), 0.0))
 
     def _set_pairs(self, codes: IndexArray) -> None:
         """Constrain these pairs, each given as w·n² + x·n + z, in order."""
@@ -138,14 +190,15 @@ class Search:
         self.codes, self.arcs = codes, 2 * len(codes)
         w, place = np.divmod(codes, size * size)
         x, z = np.divmod(place, size)
-        there = self.columns
-        there.place(x, z, np.searchsorted(w, np.arange(count + 1)))
-        factor = np.exp(-self.piece.distances[x, z])
-        self.pairs = _Pairs(there.put(w * size + x), there.put(w * size + z), there.put(factor), there.xp)
+        starts = np.searchsorted(w, np.arange(count + 1))
+        self.columns.place(x, z, starts, cut(size, self.blocks))
+        self.pairs = _Pairs(self.columns, starts, (x, z), np.exp(-self.piece.distances[x, z]))
 
     @property
     def gap(self) -> float:
         """What is proved, relative to the loss."""
+        if self.upper == np.inf:
+            return np.inf
         return (self.upper - self.lower) / max(abs(self.upper), np.finfo(float).tiny)
 
     def tell(self, wanted: float) -> None:
@@ -162,30 +215,33 @@ class Search:
 
     def _carrying(self, wanted: Any) -> Any:
         """y ≥ 0 with Gᵀy = wanted ≥ 0 exactly: what each place is to get goes along its arcs and back."""
-        xp, low, high, a = self.columns.xp, self.pairs.low, self.pairs.high, self.pairs.factor
-        size, ones = self.shape[0] * self.shape[1], a * 0 + 1
-        degree = xp.bincount(low, ones, size) + xp.bincount(high, ones, size)
-        own = wanted.reshape(-1) / degree
-        forth, back = own[low] / (1 - a * a), own[high] / (1 - a * a)
-        return xp.stack([forth + a * back, back + a * forth])
+        a = self.pairs.factor
+        degree = self.pairs.gathered(self.columns.zeros((2, len(a))), lambda t, u, a: (t + 1, u + 1))
+        forth, back = self.pairs.ends(wanted / degree) / (1 - a * a)
+        return self.columns.xp.stack([forth + a * back, back + a * forth])
 
     def _bound(self, y: Any) -> float:
         """No private mechanism loses less, whatever y ≥ 0."""
-        reduced = self.cost - self.pairs.spread(y, self.shape)
+        reduced = self.cost - self.pairs.spread(y)
         return float(self.columns.xp.amin(reduced, 0).sum())
 
     # ── One round: Newton steps with predictor and correctors ───────────────────────────────────────────────
 
-    def round(self, target: float) -> bool:
-        """Steps until the gap of the constraints taken is below the target; whether it was reached."""
-        best = -np.inf
+    def round(self, gap: float) -> bool:
+        """Steps until the gap is proved, or missing constraints cost more than steps gain; whether so far."""
+        best, repaired = -np.inf, max(gap, WORTH_REPAIR)
         for _ in range(MOST_STEPS):
             value, found = float((self.cost * self.m).sum()), self._bound(self.y)
             best = max(best, found)
             if found > self.lower:
                 self.lower, self.best_y = found, self.y
-            if value - best <= target * abs(value):
-                return True
+            left = value - best
+            if left <= repaired * abs(value):
+                missing = self.repair() - value
+                self.tell(gap)
+                if self.gap <= gap or missing > max(LEFT * left, gap * abs(value) / 2):
+                    return True
+                repaired = 0.7 * left / abs(value)
             try:
                 moved = self._step()
             except Breakdown:
@@ -209,12 +265,12 @@ class Search:
         ahead = there.total(lambda s, ds, y, dy: (s + far * ds) * (y + deep * dy), s, ds, y, dy)
         centre = mu * min(0.9, max(1e-6, (ahead / entries / mu) ** 3))
         lift = there.each(lambda s, ds, dy: (centre - ds * dy) / s, s, ds, dy)
-        dm, dprices, ds = self._direction(self.pairs.spread(lift, self.shape) + base, missing)
+        dm, dprices, ds = self._direction(self.pairs.spread(lift) + base, missing)
         dy = there.each(lambda lift, y, w, ds: lift - y - w * ds, lift, y, weight, ds)
         far, deep = self._length(s, ds), self._length(y, dy)
         for _ in range(CORRECTORS):
             t = self._centred((min(1.0, far + 0.3), min(1.0, deep + 0.3)), (ds, dy), centre)
-            more, higher, slack = self._direction(self.pairs.spread(t, self.shape), 0 * missing)
+            more, higher, slack = self._direction(self.pairs.spread(t), 0 * missing)
             next_ds = ds + slack
             next_dy = there.each(lambda dy, t, w, slack: dy + t - w * slack, dy, t, weight, slack)
             longer = self._length(s, next_ds), self._length(y, next_dy)
@@ -248,12 +304,9 @@ class Search:
         return 1.0 if steepest <= share else share / steepest
 
     def _invert(self, weight: Any) -> None:
-        """The inverses of GᵀWG, one for each column."""
-        xp, low, high, a = self.columns.xp, self.pairs.low, self.pairs.high, self.pairs.factor
-        size = self.shape[0] * self.shape[1]
-        diagonal = xp.bincount(low, weight[0] + a * a * weight[1], size)
-        diagonal += xp.bincount(high, weight[1] + a * a * weight[0], size)
-        self.columns.invert(diagonal.reshape(self.shape), -a * (weight[0] + weight[1]))
+        """The factors of GᵀWG, one for each column."""
+        diagonal = self.pairs.gathered(weight, lambda v, w, a: (v + a * a * w, w + a * a * v))
+        self.columns.factor(diagonal, -self.pairs.factor * (weight[0] + weight[1]))
 
     def _direction(self, right: Any, missing: Any) -> tuple[Any, Any, Any]:
         """dm = V(right + dprices) with Σ dm = missing, dprices, and G dm."""
@@ -263,22 +316,41 @@ class Search:
 
     # ── Between rounds: a private channel, constraints that it lacks, and a start inside them ───────────────
 
-    def repair(self) -> None:
-        """Keep a channel near the columns that is private for all pairs, if it is the best so far."""
+    def repair(self) -> float:
+        """The loss of a channel near the columns that is private for all pairs, kept if it is the best."""
         there = self.columns
         smooth = there.get(device().largest(self.decay, there.xp.clip(self.m, 0.0, None).T))
         answer = int(np.argmin(self.piece.cost.sum(axis=0)))
-        self.keep(with_reserve(self.piece, smooth, answer))
+        return self.keep(with_reserve(self.piece, smooth, answer))
 
-    def keep(self, channel: FloatArray) -> None:
-        """Keep a private channel [point, action] if it is the best so far."""
+    def keep(self, channel: FloatArray) -> float:
+        """The loss of a private channel [point, action], kept if it is the best so far."""
         loss = float((self.piece.cost * channel).sum())
         if loss < self.upper:
             self.upper, self.channel = loss, channel.T
+        return loss
 
     def inside(self) -> FloatArray:
         """The best channel [action, point], as columns are kept."""
         return self.channel
+
+    def widen(self, target: float, stuck: bool) -> bool:
+        """Let constraints reach as far as a gap wants, farther after a round in vain; whether they do."""
+        before = self.blocks
+        while self.blocks > 2 and self.columns.fits(cut(self.shape[1], wider(self.blocks))):
+            if not stuck and self._detour() <= DETOUR_OF_GAP * np.sqrt(target):
+                break
+            self._take_blocks(wider(self.blocks))
+            stuck = False
+        return self.blocks < before
+
+    def _detour(self) -> float:
+        """By which share a way over constraints within reach is longer than the distance, at most."""
+        piece = self.piece
+        near = piece.needed[reached(piece.size, self.blocks)[tuple(piece.pairs[piece.needed].T)]]
+        found = shortest_paths(Edges(piece.pairs[near], piece.exponents[near]), piece.size)
+        apart = piece.distances > 0
+        return float((found[apart] / piece.distances[apart]).max()) - 1
 
     def add_violated(self, least: float) -> bool:
         """Let the most violated constraints join their columns; whether there were any."""
@@ -306,7 +378,7 @@ class Search:
         least = share * abs(self.upper) / self.arcs / self.s
         self.y = self.columns.xp.maximum(self.best_y, least)
         if not quick:
-            reduced = self.cost - self.pairs.spread(self.y, self.shape)
+            reduced = self.cost - self.pairs.spread(self.y)
             self.prices = self.columns.xp.amin(reduced, 0)
             self.y += self._carrying(reduced - self.prices)
 
@@ -334,5 +406,7 @@ def _near(piece: Piece) -> IndexArray:
         while len(left):
             taken.append(position[left[0]])
             z, others = ends[left[0], 1], ends[left, 1]
-            left = left[distances[x, z] + distances[z, others] > DETOUR * distances[x, others]]
+            through = distances[x, z] + distances[z, others] <= DETOUR * distances[x, others]
+            # Only over a point that is nearer to the other end: two of them never rely on each other.
+            left = left[~(through & (distances[z, others] < distances[x, others]))]
     return np.unique(taken)

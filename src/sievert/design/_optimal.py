@@ -156,7 +156,7 @@ def optimal_mechanism(
     gap : share of the loss that the certificate may leave open, above 0 and at most 1; a 10⁻⁹ of the largest
         loss is always near enough
     stretch : with method="spanner", the dilation aimed at
-    device : where the interior point inverts its matrices, such as "cuda" (extra `gpu`); the processor by
+    device : where the interior point factors its matrices, such as "cuda" (extra `gpu`); the processor by
         default
 
     Returns
@@ -172,7 +172,8 @@ def optimal_mechanism(
     An interrupt ends the interior point with the best certified mechanism found, and `method` says so.
 
     Cost: O(n²) for the closed forms; the program has a variable for each input and action, and a constraint
-    for each pair of neighbours and action; a step of the interior point has n³ operations for each action.
+    for each pair of neighbours and action; a step of the interior point has b·n² operations for each action,
+    where constraints reach over b of the n inputs in a suitable order.
 
     References
     ----------

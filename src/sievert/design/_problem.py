@@ -184,6 +184,18 @@ class Piece:
         """The same piece with some of the actions."""
         return replace(self, cost=self.cost[:, actions], loss=self.loss[actions])
 
+    def ordered(self, order: IndexArray) -> Piece:
+        """The same piece with its points in another order; edges keep theirs."""
+        place = np.empty(self.size, dtype=np.intp)
+        place[order] = np.arange(self.size)
+        return replace(
+            self,
+            groups=self.groups[order],
+            pairs=place[self.pairs],
+            cost=self.cost[order],
+            loss=self.loss[:, order],
+        )
+
     def arc_from(self, edge: IndexArray, left: IndexArray) -> IndexArray:
         """The arc of the whole problem along an edge of this piece, with the given point on its left."""
         return 2 * self.edges[edge] + self._turned(edge, left)

@@ -66,9 +66,9 @@ class _Neighbours:
         np.subtract(far, self.factor * near, out=found[1])
         return found
 
-    def spread(self, t: FloatArray, shape: tuple[int, int]) -> FloatArray:
+    def spread(self, t: FloatArray) -> FloatArray:
         """Gᵀt."""
-        found = np.zeros(shape[::-1]).T
+        found = np.zeros((t.shape[2] + 1, t.shape[1])).T
         found[:, 1:] = t[1] - self.factor * t[0]
         upward = t[0] - self.factor * t[1]
         if isinstance(self._parent, slice):
@@ -244,7 +244,6 @@ def _split(parent: list[int], centre: int, sides: tuple[list[_Branch], list[_Bra
 class _TreeSearch(Search):
     """The search where constraints are those of neighbours, all of them from the start."""
 
-    complete = True
     columns: Any
     pairs: Any
 
@@ -270,15 +269,19 @@ class _TreeSearch(Search):
     def _invert(self, weight: FloatArray) -> None:
         self.columns.invert(weight)
 
-    def repair(self) -> None:
+    def repair(self) -> float:
         """The least private channel above the columns, carried to the root and back."""
         smooth = np.empty(self.shape[::-1])
         smooth[self.order] = np.maximum(self.m, 0.0).T
         answer = int(np.argmin(self.piece.cost.sum(axis=0)))
-        self.keep(with_reserve(self.piece, majorant(self.piece, smooth), answer))
+        return self.keep(with_reserve(self.piece, majorant(self.piece, smooth), answer))
 
     def inside(self) -> FloatArray:
         return self.channel[:, self.order]
+
+    def widen(self, target: float, stuck: bool) -> bool:
+        """Nothing is out of reach."""
+        return False
 
     def add_violated(self, least: float) -> bool:
         """No pair is without its constraints."""

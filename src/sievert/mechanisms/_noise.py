@@ -76,7 +76,7 @@ def noise_on_cells(
 
 def on_cells(statistic: Statistic, law: NoiseLaw, limits: tuple[int, int] | None = None) -> TableNoise:
     """Noise of one law in every cell of a table."""
-    counted = bool(np.isin(statistic.amount, (0, 1)).all())
+    counted = set(statistic.distinct[:3].tolist()) <= {0, 1}
     make = SumNoise if len(statistic.cells) == 1 else CellNoise if counted else GroupNoise
     return make(statistic, law, limits)
 

@@ -215,7 +215,12 @@ def exp_below(exponent: Fraction) -> Fraction:
 
 
 def exp_above(exponent: Fraction) -> Fraction:
-    """A rational proved to be at least e^exponent, within 1e-30 of it where exponent ≥ -LARGEST_BALL."""
+    """A rational proved to be at least e^exponent, within 1e-30 of it where exponent ≥ -LARGEST_BALL.
+
+    OverflowError beyond LARGEST_BALL, where it would have too many digits to be of use.
+    """
+    if exponent > LARGEST_BALL:
+        raise OverflowError("a power of e is too large to be written out")
     return _fraction(_ball_exp(max(exponent, -LARGEST_BALL)).upper())
 
 
