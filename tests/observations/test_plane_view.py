@@ -11,7 +11,7 @@ from sievert.errors import GainError, TooLargeError
 from sievert.measures import gains
 from sievert.observations import PlaneView, record_view
 from sievert.observations._plane_chains import tree_of_neighbours
-from sievert.observations._plane_envelope import largest_beliefs
+from sievert.observations._plane_envelope import by_blocks, compared, largest_beliefs, looked_around
 from sievert.observations._plane_gains import (
     nearby_belief,
     nearby_guess,
@@ -70,14 +70,29 @@ def test_guess_under_any_belief(map_noise, shape, kind, step):
     assert found.guess == pytest.approx(max(exact, belief.max()), rel=1e-12)
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(st.integers(60, 75), st.integers(1, 25), st.sampled_from(["1/9", "1"]), st.integers(0, 10**6))
 def test_envelope_over_several_tiles(map_noise, rows, columns, step, seed):
     noise = map_noise(rows, columns, step)
     belief = uneven(noise, seed, ["smooth", "rough", "holes"][seed % 3])
     with np.errstate(divide="ignore"):
-        found = np.exp(largest_beliefs(noise, np.log(belief).reshape(rows, columns))).ravel()
-    np.testing.assert_allclose(found, (belief[:, None] * noise.finite().matrix).max(axis=0), rtol=1e-11)
+        logs = np.log(belief).reshape(rows, columns)
+    exact = (belief[:, None] * noise.finite().matrix).max(axis=0)
+    for way in (largest_beliefs, by_blocks):
+        np.testing.assert_allclose(np.exp(way(noise, logs)).ravel(), exact, rtol=1e-11)
+
+
+@pytest.mark.parametrize("shape", [(6, 7), (1, 9), (9, 1), (2, 6)])
+@pytest.mark.parametrize("step", ["1/20", "2"])
+def test_every_way_to_the_envelope_is_one(map_noise, shape, step):
+    noise = map_noise(*shape, step)
+    logs = np.log(uneven(noise, 3, "rough")).reshape(shape)
+    kernels = noise.kernels
+    tables = kernels.inside, kernels.side_row, kernels.side_column, kernels.corner
+    plain = getattr(looked_around, "py_func", looked_around)
+    ways = [compared(noise, logs), by_blocks(noise, logs), plain(*tables, logs, float(logs.max()))]
+    for found in ways[1:]:
+        np.testing.assert_allclose(found, ways[0], rtol=0, atol=1e-13)
 
 
 @pytest.mark.parametrize(("rows", "columns", "step"), [(12, 15, "1/2"), (30, 40, "1/40"), (31, 44, "2")])

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import flint
 import numpy as np
@@ -35,6 +35,8 @@ NEGLIGIBLE = 45.0
 BEYOND = 1000
 # Terms of the end of a line or of a quadrant that are added up one by one.
 MOST_TERMS = 20_000_000
+# Terms that are held at a time.
+AT_ONCE = 200_000
 
 
 @dataclass(frozen=True)
@@ -94,9 +96,7 @@ def _by_poisson(rate: flint.arb) -> flint.arb:
     square = (rate / (2 * pi)) ** 2
     factor, found, m = flint.arb(1), flint.arb(0), 0
     while True:
-        s = flint.arb(flint.fmpq(2 * m + 3, 2))
-        beta = (s.zeta(flint.arb(flint.fmpq(1, 4))) - s.zeta(flint.arb(flint.fmpq(3, 4)))) / flint.arb(4) ** s
-        term = factor * 4 * s.zeta() * beta
+        term = factor * _dual_sum(m)
         size = term.abs_upper()
         if size < flint.arb(2) ** (-PRECISION):
             rest = flint.arb(0, size)
@@ -104,6 +104,14 @@ def _by_poisson(rate: flint.arb) -> flint.arb:
         found += term
         factor *= -square * flint.arb(flint.fmpq(2 * m + 3, 2 * (m + 1)))
         m += 1
+
+
+@cache
+def _dual_sum(m: int) -> flint.arb:
+    """Σ over the plane but 0 of |z|^-(2m+3) is 4·ζ(s)·β(s) for s = m + 3/2 (Hardy), whatever ε is."""
+    s = flint.arb(flint.fmpq(2 * m + 3, 2))
+    beta = (s.zeta(flint.arb(flint.fmpq(1, 4))) - s.zeta(flint.arb(flint.fmpq(3, 4)))) / flint.arb(4) ** s
+    return 4 * s.zeta() * beta
 
 
 def _plainly(rate: flint.arb, eps: Fraction) -> flint.arb:
@@ -182,11 +190,11 @@ class Lattice:
         """Terms over the first, from near to far, until none of the lines has another digit."""
         first = np.hypot(float(start), d)
         reach = np.sqrt((first + NEGLIGIBLE / self.eps) ** 2 - d**2) - start
-        total, order = np.zeros(d.shape), np.argsort(-reach, kind="stable")
-        ends = np.searchsorted(-reach[order], -np.arange(int(reach.max(initial=0.0)) + 1), side="right")
-        for i, count in enumerate(ends.tolist()):
-            left = order[:count]
-            total[left] += np.exp(-self.eps * (np.hypot(float(start + i), d[left]) - first[left]))
+        total, size = np.zeros(d.shape), max(1, AT_ONCE // max(1, d.size))
+        steps = np.arange(start, start + int(reach.max(initial=0.0)) + 1, dtype=np.float64)[:, None]
+        for part in range(0, len(steps), size):
+            longer = np.hypot(steps[part : part + size], d) - first
+            total += np.exp(-self.eps * longer).sum(axis=0)
         return np.asarray(np.log(total) - self.eps * first - self.sums.log_total)
 
     def half_plane(self, start: int) -> float:
@@ -207,9 +215,10 @@ class Lattice:
         furthest = math.hypot(row, column) + length
         rows = max(1, math.ceil(math.sqrt(max(0.0, furthest**2 - column**2)) - row) + 1)
         columns = max(1, math.ceil(math.sqrt(max(0.0, furthest**2 - row**2)) - column) + 1)
-        if rows * columns <= MOST_TERMS:
+        # What is taken away from the open quadrant must leave most of it, or the terms be too many.
+        taken = self.eps * math.hypot(row, column) <= 1.0 and row * column < rows * columns
+        if rows * columns <= MOST_TERMS and not taken:
             return self._added_quadrant(row, column, rows, columns)
-        # Inclusion and exclusion from the open quadrant.
         rest = self.sums.corner
         for size in (row, column):
             near = np.arange(1, size, dtype=np.float64)
@@ -222,9 +231,10 @@ class Lattice:
     def _added_quadrant(self, row: int, column: int, rows: int, columns: int) -> float:
         first = math.hypot(row, column)
         along = np.arange(column, column + columns, dtype=np.float64)
-        total = 0.0
-        for i in range(row, row + rows):
-            total += float(np.exp(-self.eps * (np.hypot(float(i), along) - first)).sum())
+        total, size = 0.0, max(1, AT_ONCE // columns)
+        across = np.arange(row, row + rows, dtype=np.float64)[:, None]
+        for part in range(0, rows, size):
+            total += float(np.exp(-self.eps * (np.hypot(across[part : part + size], along) - first)).sum())
         return math.log(total) - self.eps * first - self.sums.log_total
 
     def affinity(self, rows: int, columns: int) -> float | None:
@@ -235,9 +245,13 @@ class Lattice:
             return None
         if apart not in self._affinities:
             along = np.arange(-reach, reach + apart[0] + 1, dtype=np.float64)
-            total = 0.0
-            for i in range(-reach, reach + apart[1] + 1):
-                both = np.hypot(along, float(i)) + np.hypot(along - apart[0], float(i - apart[1]))
-                total += float(np.exp(-self.eps / 2 * both).sum())
+            # z and v - z have the same term: every row beyond the middle counts twice.
+            across = np.arange((apart[1] + 1) // 2, reach + apart[1] + 1, dtype=np.float64)[:, None]
+            total, size = 0.0, max(1, AT_ONCE // len(along))
+            for part in range(0, len(across), size):
+                down = across[part : part + size]
+                both = np.hypot(along, down) + np.hypot(along - apart[0], down - apart[1])
+                twice = np.where(2 * down == apart[1], 1.0, 2.0)
+                total += float((twice * np.exp(-self.eps / 2 * both)).sum())
             self._affinities[apart] = min(1.0, total * self.sums.origin)
         return self._affinities[apart]

@@ -21,8 +21,9 @@ from ._guesses import MEETS as MEETS
 from ._guesses import best_guess as best_guess
 from ._plans import PlannedClaim as PlannedClaim
 from ._plans import planned_claim as planned_claim
-from ._policy_guesses import allowed_guess as allowed_guess
 from ._policy_guesses import policy_guess as policy_guess
+from ._upper import allowed_guess as allowed_guess
+from ._upper import upper_guess as upper_guess
 from ._worst import WorstLeakage as WorstLeakage
 from ._worst import worst_leakage as worst_leakage
 from .bounds import Bound as Bound

@@ -4,22 +4,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
-from functools import cache, partial
-from typing import Literal
+from functools import cache, cached_property, partial
+from typing import Any, Literal
 
+from sievert.arrays import FloatArray
 from sievert.errors import MechanismError, PolicyError
-from sievert.limits._explain import Explanation, _count, explain_claim, guess_under, listed
+from sievert.limits._explain import (
+    Explanation,
+    _count,
+    explain_claim,
+    guess_under,
+    listed,
+    records_of_person,
+)
 from sievert.limits._restricted import individual_groups, worst_of_situations
 from sievert.limits._targets import Target, checked_prior, is_complete
+from sievert.limits._upper import is_by_programs, quick_guess
 from sievert.limits._worst import WorstLeakage, finite_eps, worst_leakage
 from sievert.limits.promises import LARGEST_RELEASES, SYMBOLS, Claim, claim_of
 from sievert.measures import vulnerability
 from sievert.measures.gains import within as within_gain
-from sievert.numerics import brief, choice, flag, in_bits, non_negative, probability
+from sievert.numerics import advance, brief, choice, flag, in_bits, non_negative, probability
 from sievert.policies import Policy, target_of
-from sievert.results import Result
+from sievert.results import Result, html_table, plain
 from sievert.spaces import Metric
 
 __all__ = ["LargestEpsilon", "WeakestClaim", "largest_epsilon", "last_kept", "six_digits", "weakest_claim"]
@@ -30,6 +39,8 @@ HIGHEST = 1e300
 PRECISION = 1e-12
 # The same where a step is a linear program, whose proved ends are about as far apart.
 PROGRAM_PRECISION = 1e-10
+# Levels ε this close have programs with one optimum, to the digits that are printed.
+ALIKE = 1e-3
 # What the bracket grows by; programs at a small ε are the slow ones.
 GROWTH = 4.0
 # Below this a parameter is 0: what it lets anybody gain is 0 as a float.
@@ -46,7 +57,22 @@ class WeakestClaim(Result):
     name: str
     value: float
     guess: float
-    explanation: Explanation | None
+    _question: tuple[Claim, int, FloatArray | None, Target | None] | None = field(repr=False, compare=False)
+
+    @cached_property
+    def explanation(self) -> Explanation | None:
+        """What the claim with this parameter means; None where any will do."""
+        return None if self._question is None else explain_claim(*self._question)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The parameter, the promise and what it means, as plain data."""
+        shown = {"name": self.name, "value": self.value, "guess": self.guess, "explanation": self.explanation}
+        return {name: plain(value) for name, value in shown.items()}
+
+    def _repr_html_(self) -> str:
+        return html_table(
+            str(self), {"value": f"{self.value:.6g}", "explanation": str(self.explanation or "")}
+        )
 
     def __float__(self) -> float:
         return self.value
@@ -108,7 +134,7 @@ def weakest_claim(
     the last parameter that keeps the promise; the answer is on the safe side by a relative 1e-12, or 1e-10
     where a linear program is solved for each. At most 10 million releases are counted.
 
-    Cost: about ten evaluations of `sv.explain`.
+    Cost: about ten bounds as in `sv.explain`, without their proofs; the explanation is made when asked for.
 
     Examples
     --------
@@ -143,16 +169,38 @@ def weakest_claim(
     def excess(value: float) -> float:
         if guess >= 1:
             return -1.0
+        advance("levels of the claim", excess.cache_info().misses - 1, excess.cache_info().misses)
         found, before = guess_under(claim(value), count, belief, policy, upper_only=True)
         # Near the blind guess what is gained tells more than the guess itself, which is rounded.
         return max(found.upper - guess, found.gain(before) - (guess - before))
 
     closed = policy is None or is_complete(policy)
     value = _search(solve, excess, guess, count, PRECISION if closed else PROGRAM_PRECISION)
-    explanation = None
-    if (math.isfinite(value) and solve != "sigma") or value > 0:
-        explanation = None if math.isinf(value) else explain_claim(claim(value), count, belief, policy)
-    return WeakestClaim(solve, value, guess, explanation)
+    if solve == "eps" and 0 < value < math.inf and policy is not None and not closed:
+        value = _polished(value, claim, policy, belief, guess)
+    some = math.isfinite(value) and (solve != "sigma" or value > 0)
+    return WeakestClaim(solve, value, guess, (claim(value), count, belief, policy) if some else None)
+
+
+def _polished(
+    value: float, claim: Callable[[float], Claim], policy: Target, belief: FloatArray | None, guess: float
+) -> float:
+    """The last ε by programs that are solved next to it, where the search carried them over from afar."""
+    if not is_by_programs(policy):
+        return value
+    people = records_of_person(policy)
+
+    @cache
+    def excess(level: float) -> float:
+        found = quick_guess(claim(level).of_group(people), policy, belief, nearby=ALIKE)
+        return math.inf if found is None else found.upper - guess
+
+    kept, broken, step = value, value, ALIKE / 16
+    while excess(broken) <= 0 and step < 1:
+        kept, broken, step = broken, broken * (1 + step), 4 * step
+    return (
+        last_kept(excess, kept, broken, PROGRAM_PRECISION) if kept < broken and excess(broken) > 0 else kept
+    )
 
 
 def _require_open(solve: str, given: dict[str, object]) -> None:

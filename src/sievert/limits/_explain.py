@@ -43,6 +43,8 @@ MOST_VALUES = 10**18
 TABLE_EPS = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0)
 # δ at which a curve is read off.
 READ_DELTAS = (1e-3, 1e-6, 1e-9)
+# By which share a bound without a proof must be lower to take the place of one that has one.
+BETTER = 1e-6
 TABLE_FACTORS = (0.25, 0.5, 2.0, 4.0)
 # What is guessed about a person.
 VALUE = "one person's value"
@@ -308,22 +310,41 @@ def guess_under(
     if policy is None:
         before = 1 / count if prior is None else float(prior.max())
         return best_guess(claim, count, prior, upper_only=upper_only), before
-    from sievert.limits._policy_guesses import policy_guess
-
     people = records_of_person(policy)
     if people == 1:
-        return policy_guess(claim, policy, prior)
+        return _policy_guess(claim, policy, prior, upper_only)
     if _by_distance(policy) and isinstance(claim, ApproximateClaim) and claim.lost:
         raise PolicyError(
             f"{claim.words}: what this implies for a person with {people} records depends on the distance; "
             "on a metric give a pure eps, or person_records = 1"
         )
-    found, before = policy_guess(claim.of_group(people), policy, prior)
+    found, before = _policy_guess(claim.of_group(people), policy, prior, upper_only)
     if isinstance(claim, ApproximateClaim) and not upper_only:
         # Whoever sees one of the person's records sees what they all say.
-        one = policy_guess(claim, policy, prior)[0]
+        one = _policy_guess(claim, policy, prior, False)[0]
         found = replace(found, lower=min(one.lower, found.upper))
     return found, before
+
+
+def _policy_guess(
+    claim: Claim, policy: Target, prior: FloatArray | None, upper_only: bool
+) -> tuple[Guess, float]:
+    """The guess with its proof; where a bound without one is clearly lower, that, beside what is proved."""
+    from sievert.limits._policy_guesses import policy_guess
+    from sievert.limits._upper import quick_guess
+
+    quick = quick_guess(claim, policy, prior)
+    if quick is not None and upper_only:
+        before = 1 / len(values_of(policy)) if prior is None else float(prior.max())
+        return quick, before
+    found, before = policy_guess(claim, policy, prior)
+    if quick is None or not quick.upper < found.upper * (1 - BETTER):
+        return found, before
+    proof, reason = found.certificate, None
+    if proof is not None:
+        lower = f"that the guess is lower still, by {quick.method}, which is computed"
+        reason = lower if found.reason is None else f"{found.reason}; {lower}"
+    return replace(quick, lower=min(found.lower, quick.upper), certificate=proof, reason=reason), before
 
 
 def listed(values: object) -> object:

@@ -67,17 +67,21 @@ class Grid:
         require_size(self.rows * self.columns, LARGEST_GRID, "the cells", "use larger cells")
         level = float(eps) * self.step
         most = math.log(self.rows * self.columns)
+        diameter = level * math.hypot(self.rows - 1, self.columns - 1)
+        radius = level * math.hypot(self.rows // 2, self.columns // 2)
+        # All weight in the middle is one packing: the radius is never below the packing bound.
+        packing = max(0.0, min(most, radius, self._log_packing(level)))
+        return GridBounds(diameter, radius, packing, min(packing, self._log_reached(eps)))
+
+    def _log_reached(self, eps: Fraction) -> float:
+        """ln of the capacity of planar geometric noise, a mechanism that keeps the promise."""
         found = lattice_sums(eps * Fraction(str(self.step)))
         reached = (
             self.rows * self.columns * found.origin
             + 2 * (self.rows + self.columns) * found.edge
             + 4 * found.corner
         )
-        diameter = level * math.hypot(self.rows - 1, self.columns - 1)
-        radius = level * math.hypot(self.rows // 2, self.columns // 2)
-        # All weight in the middle is one packing: the radius is never below the packing bound.
-        packing = max(0.0, min(most, radius, self._log_packing(level)))
-        return GridBounds(diameter, radius, packing, min(packing, max(0.0, math.log(reached))))
+        return max(0.0, math.log(reached))
 
     def _log_packing(self, level: float) -> float:
         """ln of Σ y over the least of Σ_j e^(-ε·d(i,j))·y_j, never below the packing bound."""
@@ -100,10 +104,7 @@ class Grid:
 
     def _spread(self, level: float) -> FloatArray:
         """Weights on some cells all over the map alone, for noise that reaches across it."""
-        row, column = (
-            tuple(np.unique(np.linspace(0, size - 1, min(size, SIDE)).round().astype(np.int64)).tolist())
-            for size in (self.rows, self.columns)
-        )
+        row, column = _evenly(self.rows), _evenly(self.columns)
         weights = np.zeros((self.rows, self.columns))
         weights[np.ix_(row, column)] = _weights(level, row, column)
         return weights
@@ -121,14 +122,10 @@ class Grid:
 
     def guess(self, eps: Fraction, prior: FloatArray) -> tuple[float, float, MapLeakageProof | None]:
         """Ends of the best guess for a prior over the cells, and their proof."""
-        found, before = self.bounds(eps), float(prior.max())
-        upper = min(1.0, before * Bound(found.packing).factor)
-        level = float(eps) * self.step
+        before, level = float(prior.max()), float(eps) * self.step
         given = prior.reshape(self.rows, self.columns)
-        # ε adds up: no belief in x exceeds π_x / Σ_u π_u·e^(-ε·d(x,u)).
-        around = np.maximum(self._sums(given, level), given)
-        possible = given > 0
-        believed = float((given[possible] / around[possible]).max())
+        believed = self._believed(given, level)
+        upper = self._grown(eps, before, believed)
         if believed < upper:
             reach = self._reach(given.shape, 1, level)
             options = [] if reach is None else [Spread((1, 1), None, reach)]
@@ -140,6 +137,25 @@ class Grid:
             return before, min(upper, believed), None
         lower, proved = proof.bounds()
         return rounded_to(lower, down=True), rounded_to(proved, down=False), proof
+
+    def upper(self, eps: Fraction, prior: FloatArray, enough: float = 0.0) -> float:
+        """The upper end of `guess` without the proof; any bound where all are at least `enough`."""
+        believed = self._believed(prior.reshape(self.rows, self.columns), float(eps) * self.step)
+        needed = min(believed, enough) if enough > 0 else believed
+        return min(1.0, believed, self._grown(eps, float(prior.max()), needed))
+
+    def _believed(self, given: FloatArray, level: float) -> float:
+        """ε adds up: no belief in x exceeds π_x / Σ_u π_u·e^(-ε·d(x,u))."""
+        around = np.maximum(self._sums(given, level), given)
+        possible = given > 0
+        return float((given[possible] / around[possible]).max())
+
+    def _grown(self, eps: Fraction, before: float, enough: float) -> float:
+        """The guess by the packing bound; 1 where that is at least what planar noise reaches, so no help."""
+        require_size(self.rows * self.columns, LARGEST_GRID, "the cells", "use larger cells")
+        if enough <= before * Bound(self._log_reached(eps)).factor:
+            return 1.0
+        return min(1.0, before * Bound(self.bounds(eps).packing).factor)
 
     def proof(self, eps: Fraction, packing: float, records: int = 1) -> MapLeakageProof | None:
         """The proof of both ends of the capacity; None where one as good as `packing` is too long."""
@@ -201,15 +217,38 @@ def _proof_of_one(grid: Grid, eps: Fraction, packing: float) -> MapLeakageProof 
 
 @lru_cache(maxsize=16)
 def _weights(level: float, rows: tuple[int, ...], columns: tuple[int, ...]) -> FloatArray:
-    """w ≥ 0 with Σ_j e^(-ε·d(i,j))·w_j near 1 on some rows and columns of cells."""
-    row, column = (part.ravel() for part in np.meshgrid(rows, columns, indexing="ij"))
-    away = np.hypot(np.subtract.outer(row, row), np.subtract.outer(column, column))
-    kernel = np.exp(-level * away)
+    """w ≥ 0 with Σ_j e^(-ε·d(i,j))·w_j near 1 on some rows and columns of cells, alike from either end.
+
+    Mirrored cells have the same weight, so one unknown stands for up to four of them.
+    """
+    high, wide = (len(rows) + 1) // 2, (len(columns) + 1) // 2
+    row, column = (part.ravel() for part in np.meshgrid(rows[:high], columns[:wide], indexing="ij"))
+    across, along = np.array(rows)[::-1], np.array(columns)[::-1]
+    other_row, other_column = (
+        part.ravel() for part in np.meshgrid(across[:high], along[:wide], indexing="ij")
+    )
+    kernel = np.zeros((len(row), len(row)))
+    for r, same_row in ((row, True), (other_row, False)):
+        for c, same_column in ((column, True), (other_column, False)):
+            # A cell on an axis is its own mirror image, and is counted once.
+            counted = np.ones(len(row), dtype=bool)
+            counted &= same_row | (r != row)
+            counted &= same_column | (c != column)
+            away = np.hypot(np.subtract.outer(row, r), np.subtract.outer(column, c))
+            kernel += np.exp(-level * away) * counted
     # Any weights give a bound: the diagonal keeps the system solvable where all cells are nearly alike.
     found = np.linalg.solve(kernel + 1e-10 * np.eye(len(kernel)), np.ones(len(kernel)))
-    weights = np.asarray(np.maximum(found, 0.0).reshape(len(rows), len(columns)))
+    part = np.maximum(found, 0.0).reshape(high, wide)
+    below, right = (np.minimum(np.arange(len(side)), np.arange(len(side))[::-1]) for side in (rows, columns))
+    weights = np.asarray(part[np.ix_(below, right)])
     weights.flags.writeable = False
     return weights
+
+
+def _evenly(size: int) -> tuple[int, ...]:
+    """Some places of an axis, evenly spaced and alike from either end."""
+    first = np.linspace(0, size - 1, min(size, SIDE))[: (min(size, SIDE) + 1) // 2].round().astype(np.int64)
+    return tuple(np.unique(np.concatenate([first, size - 1 - first])).tolist())
 
 
 def _nearest(size: int, small: int) -> IntArray:

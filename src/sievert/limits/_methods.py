@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sievert.arrays import FloatArray
+from sievert.arrays import FloatArray, IndexArray
 from sievert.limits._blocks import (
     BlockOptimum,
     BlockOrbits,
@@ -18,7 +18,8 @@ from sievert.limits._blocks import (
     solve_blocks,
 )
 from sievert.limits._column_generation import dual_of, generate_rays
-from sievert.limits._orbits import orbit_bounds
+from sievert.limits._columns import SECONDS, symmetric_optimum
+from sievert.limits._orbits import OrbitBounds, orbit_bounds
 from sievert.limits._programs import (
     TINY,
     Optimum,
@@ -37,7 +38,7 @@ from sievert.proofs import WorstLeakageProof
 from sievert.spaces import automorphisms
 from sievert.spaces.symmetries import pair_orbits
 
-__all__ = ["SMALL", "Rung", "climb", "covering", "radius_cover"]
+__all__ = ["SMALL", "Rung", "climb", "covering", "is_only_packed", "radius_cover"]
 Certificate = dict[str, Any]
 
 LARGEST_BLOCK = 60  # points of a block in the coupled program
@@ -66,6 +67,7 @@ class Rung:
     channel: FloatArray | None
     reason: str | None = None
     weights: FloatArray | None = None  # the channel is Φ·diag(weights)
+    cover: Certificate | None = None  # the packing bound, where it is known already
 
     def log_channel(self, space: Space, eps: float) -> FloatArray:
         """Logarithms of the channel: of Φ·diag(w) exact even where e^(-εd) is below every float."""
@@ -219,19 +221,49 @@ def _tree(space: Space, eps: Fraction) -> Rung:
     return Rung("a tree: two unknowns an edge", optimum.upper(), lower, channel)
 
 
-def _folded(space: Space, eps: Fraction, most: int) -> Rung | None:
-    """One unknown for each orbit of pairs, where symmetry leaves few enough."""
-    if not space.is_graph or space.matrix is not None or space.size > LARGEST_SYMMETRY:
-        return None
+def is_only_packed(space: Space) -> bool:
+    """Whether no exact program fits a connected space without non-negative weights, whatever ε is."""
+    if space.is_tree or space.size <= LARGEST_RAYS or space.size > LARGEST_DENSE:
+        return False
+    parts = decompose(space)
+    if len(parts.vertices) > 1 or _foldable(space, parts) is not None:
+        return False
+    return not _symmetries(space, min(parts.unknowns() // 2, LARGEST_FOLDED))
+
+
+def _symmetries(space: Space, most: int) -> tuple[IndexArray, ...]:
+    """Generators of the symmetries of a graph; none where they leave more orbits of points than `most`."""
+    if not space.is_graph or space.matrix is not None:
+        return ()
+    if space.size > LARGEST_SYMMETRY:
+        return space.symmetries
     group = automorphisms(space.graph())
-    # There are at least as many orbits of pairs as of points.
-    if not len(group.generators) or group.orbit_count > most:
+    return () if group.orbit_count > most else tuple(group.generators.astype(np.intp))
+
+
+def _folded(space: Space, eps: Fraction, most: int) -> Rung | None:
+    """One unknown for each orbit of pairs, or columns of one point for each orbit of points."""
+    symmetries = _symmetries(space, most)
+    if not symmetries:
         return None
+    if space.size > LARGEST_EXPLICIT:
+        return _by_columns(space, eps, symmetries)
+    group = automorphisms(space.graph())
     orbits = pair_orbits(group)
     if orbits.count > most:
         return None
     optimum = folded_program(space, float(eps), orbits.labels, group.orbits)
     return _from_program(space, eps, optimum, f"symmetry: {orbits.count} orbits of pairs")
+
+
+def _by_columns(space: Space, eps: Fraction, symmetries: tuple[IndexArray, ...]) -> Rung | None:
+    """Columns of one point for each orbit of points, where orbits and their classes are few enough."""
+    found = symmetric_optimum(space, eps, symmetries, channel=space.size <= LARGEST_CHANNEL)
+    if found is None:
+        return None
+    method = f"symmetry: columns of {found.orbits} points, constant on {found.classes} classes"
+    reason = None if found.closed else f"columns were generated for {SECONDS:g} seconds without closing"
+    return Rung(method, found.upper, found.lower, found.channel, reason, cover=found.cover)
 
 
 def _from_program(space: Space, eps: Fraction, optimum: Optimum, method: str) -> Rung:
@@ -267,7 +299,7 @@ def _sparse(space: Space, eps: Fraction, reason: str | None = None) -> Rung:
     if reason is None and space.symmetries:
         found = orbit_bounds(space, eps)
         if found is not None:
-            return Rung(*found, None, "packing over orbits is a bound, which its channel need not attain")
+            return _over_orbits(space, eps, found)
     # A connected space has Σ|B|² ≥ 4·(n - 1) entries in its blocks.
     few = 4 * (space.size - 1) <= MOST_BEFORE_FOLDING and len(space.pairs) <= MOST_PAIRS
     if reason is None and few:
@@ -291,6 +323,21 @@ def _sparse(space: Space, eps: Fraction, reason: str | None = None) -> Rung:
     if parts is None or not 1 < len(parts.vertices) <= MOST_APART:
         return rung
     return _better(space, eps, rung, _blocks_apart(space, eps, parts, reason))
+
+
+def _over_orbits(space: Space, eps: Fraction, found: OrbitBounds) -> Rung:
+    """Packing over orbits where it is attained, else columns of one point for each orbit."""
+    reason = "packing over orbits is a bound, which its channel need not attain"
+    bounded = Rung(found.method, found.upper, found.lower, None, reason)
+    if found.attained:
+        return bounded
+    try:
+        columns = _by_columns(space, eps, space.symmetries)
+    except (ArithmeticError, Unsolved):
+        return bounded
+    if columns is None or columns.reason is None:
+        return columns or bounded
+    return _better(space, eps, bounded, columns)
 
 
 def _blocks_apart(space: Space, eps: Fraction, parts: Decomposition, reason: str) -> Rung:

@@ -7,7 +7,7 @@ each orbit is all that is needed: there is no table of distances, and no orbit o
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import coo_array, csc_array
@@ -18,32 +18,43 @@ from sievert.limits._space import Space
 from sievert.programs import LinearProgram, solved
 from sievert.spaces import by_first
 
-__all__ = ["orbit_bounds"]
+__all__ = ["OrbitBounds", "covering_of_orbits", "orbit_bounds", "remainder"]
 Certificate = dict[str, Any]
 # Orbits from each of which a search is made.
 MOST_ORBITS = 1000
 
 
-def orbit_bounds(space: Space, eps: Fraction) -> tuple[str, Certificate, Certificate] | None:
-    """How a space with known symmetries was bounded, above and below; None where orbits are too many."""
+class OrbitBounds(NamedTuple):
+    """How a space with known symmetries was bounded, above and below, and whether the ends meet."""
+
+    method: str
+    upper: Certificate
+    lower: Certificate
+    attained: bool
+
+
+def orbit_bounds(space: Space, eps: Fraction) -> OrbitBounds | None:
+    """Packing with one unknown for each orbit; None where orbits are too many."""
     symmetries = [image.tolist() for image in space.symmetries]
     label = _orbits(space)
     count = int(label.max()) + 1
     if count == 1:
         transitive = {"type": "transitive", "symmetries": symmetries}
-        return "vertex-transitive: one search", transitive, transitive
+        return OrbitBounds("vertex-transitive: one search", transitive, transitive, True)
     if count > MOST_ORBITS or not space.is_graph or eps == 0:
         return None
     sizes = np.bincount(label).astype(np.float64)
     kernel = _summed_kernel(space, float(eps), label)
     y = z = _weights(kernel)
+    attained = y is not None
     method = f"{count} orbits of points: non-negative weights, the packing bound is attained"
     if y is None or z is None:
-        y, z = _packing(kernel, sizes)
+        y, z = covering_of_orbits(kernel, sizes)
         method = f"{count} orbits of points: packing"
     upper = {"type": "orbits", "symmetries": symmetries, "y": y.tolist()}
-    kept_back = _remainder(space, float(eps), label, kernel @ z)
-    return method, upper, {"type": "orbits", "symmetries": symmetries, "z": z.tolist(), "t": kept_back}
+    kept_back = remainder(space, float(eps), label, kernel @ z)
+    lower = {"type": "orbits", "symmetries": symmetries, "z": z.tolist(), "t": kept_back}
+    return OrbitBounds(method, upper, lower, attained)
 
 
 def _orbits(space: Space) -> IndexArray:
@@ -74,7 +85,7 @@ def _weights(kernel: FloatArray) -> FloatArray | None:
     return found if found.min() >= 0 else None
 
 
-def _packing(kernel: FloatArray, sizes: FloatArray) -> tuple[FloatArray, FloatArray]:
+def covering_of_orbits(kernel: FloatArray, sizes: FloatArray) -> tuple[FloatArray, FloatArray]:
     """A covering vector and a packing, from one program over orbits."""
     count = len(sizes)
     endless = np.full(count, np.inf)
@@ -84,7 +95,7 @@ def _packing(kernel: FloatArray, sizes: FloatArray) -> tuple[FloatArray, FloatAr
     return np.maximum(-solution.dual, 0.0) / sizes, z / max(1.0, float((kernel @ z).max()))
 
 
-def _remainder(space: Space, eps: float, label: IndexArray, rows: FloatArray) -> float:
+def remainder(space: Space, eps: float, label: IndexArray, rows: FloatArray) -> float:
     """The least that must be kept back for the column that takes the rest of each row to be private."""
     rows = rows / rows.max()
     growth, kept = np.exp(eps), 1.0

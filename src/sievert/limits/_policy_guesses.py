@@ -25,7 +25,7 @@ from sievert.limits._restricted import individual_groups, largest_packing, worst
 from sievert.limits._space import LARGEST_DENSE, Space
 from sievert.limits._targets import Target, is_complete, power, values_of
 from sievert.limits._worst import WorstLeakage, worst_leakage
-from sievert.limits.promises import LARGEST_RELEASES, ApproximateClaim, Claim
+from sievert.limits.promises import ApproximateClaim, Claim
 from sievert.numerics import UNIT, brief, in_bits, log2_bounds, read_eps
 from sievert.policies import Policy
 from sievert.programs import Unsolved
@@ -34,11 +34,13 @@ from sievert.results import Result
 from sievert.spaces import Graph, Metric
 
 __all__ = [
+    "CLOSE",
     "BallGuess",
     "DatabaseBits",
-    "allowed_guess",
     "ball_guess",
+    "curve_points",
     "database_bits",
+    "nearest_pairs",
     "policy_guess",
 ]
 # Points of a curve δ(ε) at which a program is solved, and solved ones that are kept for each policy.
@@ -69,26 +71,6 @@ class DatabaseBits(Result):
         return f"at most {in_bits(self.upper, 6)} about the whole database"
 
 
-def allowed_guess(
-    policy: Policy, eps: float, releases: int, belief: FloatArray | None, before: float
-) -> float:
-    """What any mechanism with this ε allows in so many releases; 1 where that is not known.
-
-    `belief` is about one record (None: uniform), `before` the guess without a release.
-    """
-    if policy.constrained or math.isinf(eps):
-        return 1.0
-    try:
-        # Of more releases than are composed one by one the ε is added up.
-        claim = ApproximateClaim(eps, 0.0, releases)
-        if releases > LARGEST_RELEASES:
-            claim = ApproximateClaim(eps * releases)
-        found, blind = policy_guess(claim, policy, belief)
-    except (PolicyError, TooLargeError):
-        return 1.0
-    return found.upper if math.isclose(blind, before, rel_tol=1e-9) else 1.0
-
-
 def policy_guess(claim: Claim, target: Target, prior: FloatArray | None) -> tuple[Guess, float]:
     """Best guess about one record, all others known, over all mechanisms with the claim; and before.
 
@@ -109,7 +91,7 @@ def policy_guess(claim: Claim, target: Target, prior: FloatArray | None) -> tupl
         return _over_distances(claim, one, weights, prior is None), before
     best: Guess | None = None
     single = isinstance(claim, ApproximateClaim) and claim.releases == 1
-    for eps, delta in _points(claim):
+    for eps, delta in curve_points(claim):
         found = _kept(one, eps, delta, weights, prior is None, single)
         if single:
             return found, before
@@ -139,7 +121,7 @@ def _over_distances(claim: Claim, metric: Metric, weights: FloatArray, uniform: 
     found = _kept(metric, claim.eps * claim.releases, 0.0, weights, uniform, False)
     reason = COMPOSED if found.certificate is not None else found.reason
     found = replace(found, method=f"ε of all releases added up: {found.method}", reason=reason)
-    nearest = _nearest_pairs(metric)
+    nearest = nearest_pairs(metric)
     if nearest is not None and math.isfinite(claim.eps):
         graph, length = nearest
         prior = None if uniform else weights
@@ -151,7 +133,7 @@ def _over_distances(claim: Claim, metric: Metric, weights: FloatArray, uniform: 
     return replace(found, lower=min(reached, found.upper))
 
 
-def _nearest_pairs(metric: Metric) -> tuple[Graph, float] | None:
+def nearest_pairs(metric: Metric) -> tuple[Graph, float] | None:
     """The pairs of points at the least distance, and that; None where points are many, or that is 0."""
     if not 1 < metric.size <= MOST_POINTS:
         return None
@@ -167,7 +149,7 @@ def _nearest_pairs(metric: Metric) -> tuple[Graph, float] | None:
     return Graph(names, edges), float(matrix[near].max())
 
 
-def _points(claim: Claim) -> list[tuple[float, float]]:
+def curve_points(claim: Claim) -> list[tuple[float, float]]:
     """(ε, δ) that the claim implies; one for a single release, several along a curve."""
     if isinstance(claim, ApproximateClaim) and claim.releases == 1:
         return [(claim.eps, claim.lost)]
@@ -202,6 +184,8 @@ def _at(
     if math.isinf(eps) or delta >= 1:
         return Guess(1.0, 1.0, "the claim promises nothing")
     level, lost = read_eps(eps), read_eps(delta)
+    if lost == level == 0 and not uniform:
+        return Guess(float(weights.max()), float(weights.max()), "ε = 0: nothing is learned")
     if lost == 0 and uniform:
         worst = worst_leakage(target, eps)
         scale = 1 / len(weights)
@@ -300,7 +284,7 @@ def _constrained(claim: Claim, policy: Policy) -> tuple[Guess, float]:
         return Guess(1.0, 1.0, "public knowledge leaves nothing open about a record"), 1.0
     space = explicit_space(policy)
     best: tuple[Guess, float] | None = None
-    for eps, delta in _points(claim):
+    for eps, delta in curve_points(claim):
         if math.isinf(eps) or delta >= 1:
             found, before = Guess(1.0, 1.0, "the claim promises nothing"), 1 / max(map(len, groups))
         elif delta == 0:

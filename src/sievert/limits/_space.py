@@ -21,7 +21,7 @@ from scipy.sparse.csgraph import connected_components
 from sievert.arrays import FloatArray, IndexArray
 from sievert.errors import PolicyError
 from sievert.numerics import kernel_weights
-from sievert.programs import LinearProgram, Unsolved, solved
+from sievert.programs import LinearProgram, Solution, Unsolved, solved
 from sievert.proofs import ProofSpace, keeps_digits
 from sievert.spaces import (
     DatabaseGraph,
@@ -36,7 +36,17 @@ from sievert.spaces import (
 )
 from sievert.spaces.secrets import CompleteGraph
 
-__all__ = ["LARGEST_DENSE", "Packing", "Piece", "Space", "log_capacity", "packing", "space_of", "weights"]
+__all__ = [
+    "LARGEST_DENSE",
+    "Packing",
+    "Piece",
+    "Space",
+    "log_capacity",
+    "packing",
+    "packing_program",
+    "space_of",
+    "weights",
+]
 
 LARGEST_DENSE = 4000  # points whose distances are kept as a matrix
 LARGEST_PRUNED = 300  # points of a metric whose unnecessary pairs are looked for, in n³ steps
@@ -164,6 +174,7 @@ class Space:
         place = np.full(self.size, -1, dtype=np.intp)
         place[points] = np.arange(len(points))
         labels = tuple(self.labels[int(i)] for i in points)
+        moved = [place[image[points]] for image in self.symmetries]
         matrix = None if self.matrix is None else self.matrix[np.ix_(points, points)]
         return Space(
             len(points),
@@ -171,6 +182,7 @@ class Space:
             self.lengths[chosen],
             labels,
             matrix,
+            tuple(image for image in moved if (image >= 0).all()),
             coordinates=None if self.coordinates is None else self.coordinates[points],
             alike=None if self.alike is None else self.alike[points],
         )
@@ -281,6 +293,9 @@ UNSURE = 1e-3
 LARGEST_PRECISE = 64
 # A solution that misses Φw = 1 by more is none: the kernel is singular.
 RESIDUAL = 1e-8
+# Entries of Φ below it change no digit beside the diagonal of 1; their products are numbers that processors
+# are slow with.
+NOTHING = 1e-140
 
 
 @dataclass(frozen=True, eq=False)
@@ -294,7 +309,7 @@ class Packing:
 
 def weights(space: Space, eps: float) -> FloatArray | None:
     """The solution of Φw = 1 when it is non-negative, else None."""
-    kernel = space.kernel(eps)
+    kernel = _without_specks(space.kernel(eps))
     sums = kernel.sum(axis=1)
     if np.allclose(sums, sums[0], rtol=1e-14, atol=0.0):
         # Every point sees the same distances (vertex-transitive, distance-regular): Alvim et al., Thm 12.
@@ -319,24 +334,16 @@ def weights(space: Space, eps: float) -> FloatArray | None:
     return np.maximum(found, 0.0)
 
 
+def _without_specks(kernel: FloatArray) -> FloatArray:
+    return np.where(kernel < NOTHING, 0.0, kernel)
+
+
 def packing(space: Space, eps: float, objective: FloatArray | None = None) -> Packing:
     """The packing bound by linear programming; `objective` weighs the points (a prior, say)."""
     size = space.size
     cost = np.ones(size) if objective is None else objective
-    kernel = space.kernel(eps)
-    program = LinearProgram(
-        -cost,
-        csc_array(kernel),
-        np.full(size, -np.inf),
-        np.ones(size),
-        np.zeros(size),
-        np.full(size, np.inf),
-    )
-    try:
-        solution = solved(program, tolerance=1e-10)
-    except Unsolved:
-        # Whatever the multipliers, they are scaled below until they cover every point.
-        solution = solved(program, tolerance=1e-7)
+    kernel = _without_specks(space.kernel(eps))
+    solution = packing_program(space, eps, objective)
     y = np.maximum(-solution.dual, 0.0)
     covered = kernel @ y
     counted = cost > 0
@@ -345,6 +352,29 @@ def packing(space: Space, eps: float, objective: FloatArray | None = None) -> Pa
         y, least = np.full(size, float(cost.max())), 1.0
     z = np.maximum(solution.primal, 0.0)
     return Packing(float(y.sum() / least), y, z / max(1.0, float((kernel @ z).max())))
+
+
+def packing_program(
+    space: Space, eps: float, objective: FloatArray | None = None, limits: FloatArray | None = None
+) -> Solution:
+    """What the solver finds of max{c·z : Φz ≤ b, z ≥ 0}: z as variables, y as the multipliers of rows.
+
+    `objective` is c and `limits` is b, 1 unless given.
+    """
+    size = space.size
+    program = LinearProgram(
+        -(np.ones(size) if objective is None else objective),
+        csc_array(_without_specks(space.kernel(eps))),
+        np.full(size, -np.inf),
+        np.ones(size) if limits is None else limits,
+        np.zeros(size),
+        np.full(size, np.inf),
+    )
+    try:
+        return solved(program, tolerance=1e-10)
+    except Unsolved:
+        # Whatever the multipliers, they are scaled until they cover every point.
+        return solved(program, tolerance=1e-7)
 
 
 # ε·diameter below which floats have too few digits for the weights, and points for which balls are quick.

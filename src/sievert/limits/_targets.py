@@ -18,11 +18,11 @@ __all__ = ["Target", "checked_prior", "is_complete", "power", "values_of"]
 Target = Policy | Metric | Graph
 
 
-def values_of(target: Target) -> tuple[object, ...]:
+def values_of(target: Target) -> Labels:
     """The values that one record can take."""
     if isinstance(target, Policy):
-        return tuple(target.values)
-    return tuple(target.nodes if isinstance(target, Graph) else target.points)
+        return target.values
+    return target.nodes if isinstance(target, Graph) else target.points
 
 
 def is_complete(target: Target) -> bool:

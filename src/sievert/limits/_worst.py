@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from sievert.arrays import IndexArray
 from sievert.channels import Channel
 from sievert.errors import PolicyError
 from sievert.limits._grids import Grid, GridBounds, grid_of
@@ -204,17 +205,20 @@ the packing bound is attained)
         return _by_form(closed, exact_eps, 1 if individual else records)
     if isinstance(policy_or_metric, Policy) and target.size > LARGEST_DENSE:
         return _solved_large(policy_or_metric, target, exact_eps, 1 if individual else records)
+    exchanges = policy_or_metric.exchanges if isinstance(policy_or_metric, Policy) else ()
     # Unconstrained, the others known: the reachable databases are a copy of the secret graph.
-    return _solved(target, exact_eps, 1 if individual else records)
+    return _solved(target, exact_eps, 1 if individual else records, exchanges)
 
 
-def _solved(target: Graph | Metric, eps: Fraction, records: int) -> WorstLeakage:
+def _solved(
+    target: Graph | Metric, eps: Fraction, records: int, symmetries: tuple[IndexArray, ...]
+) -> WorstLeakage:
     """What a space gives away, solved once: several parts of one answer ask for it."""
     known = SOLVED.setdefault(target, {})
     key = eps, records
     if key in known:
         return known[key]
-    found = _one_by_one(space_of(target), eps, records)
+    found = _one_by_one(replace(space_of(target), symmetries=symmetries), eps, records)
     if found.exact is not None:
         while len(known) >= MOST_SOLVED:
             del known[next(iter(known))]
@@ -377,7 +381,7 @@ def worst_of_space(space: Space, eps: Fraction, records: int = 1, packed: bool =
     pieces = space.pieces()
     rungs = [climb(piece.space, eps) for piece in each_of("parts of the secrets", pieces)]
     covers = [
-        _least(piece.space, eps, rung.upper if rung.upper["type"] in PACKINGS else covering(piece.space, eps))
+        _least(piece.space, eps, _cover(piece.space, eps, rung))
         for piece, rung in zip(pieces, rungs, strict=True)
     ]
     uppers = [
@@ -418,6 +422,11 @@ def worst_of_space(space: Space, eps: Fraction, records: int = 1, packed: bool =
         eps=float(eps),
         records=records,
     )
+
+
+def _cover(space: Space, eps: Fraction, rung: Rung) -> dict[str, Any]:
+    """A packing vector: that of the rung, where it has one."""
+    return rung.upper if rung.upper["type"] in PACKINGS else rung.cover or covering(space, eps)
 
 
 def _least(space: Space, eps: Fraction, *certificates: dict[str, Any]) -> dict[str, Any]:

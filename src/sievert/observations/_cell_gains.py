@@ -59,7 +59,7 @@ def _identity(adversary: Identity, classes: Classes, ratios: Ratios) -> Found:
 
 def _guess(classes: Classes, ratios: Ratios) -> Enclosed:
     """The likeliest value of the class whose belief times ratio is largest."""
-    other, weights = _split(classes, classes.likeliest)
+    other, weights = classes.guessed
     return largest(ratios, weights, other)
 
 
@@ -72,7 +72,7 @@ def _tries(adversary: Tries, classes: Classes, ratios: Ratios) -> Found:
     )
     tries = min(int(adversary.tries), len(classes.belief))
     if even and (sizes == sizes[0]).all():
-        other, weights = _split(classes, classes.likeliest)
+        other, weights = classes.guessed
         whole, rest = divmod(tries, int(sizes[0]))
         parts = [top(ratios, weights, whole, other)] if whole else [Enclosed(0.0, 0.0)]
         parts += [top(ratios, weights, whole + 1, other)] if rest else [parts[0]]
@@ -218,20 +218,14 @@ def _single(weights: FloatArray, classes: Classes, ratios: Ratios) -> Found:
 
 def _of_cells(best: FloatArray, most: int, classes: Classes, ratios: Ratios) -> Found:
     """What one cell of all is worth at most, and so many of them."""
-    other, alone = _split(classes, best)
+    other, alone = classes.split(best)
     return Found(Enclosed(largest(ratios, alone, other).lower, top(ratios, alone, most, other).upper), SINGLE)
 
 
 def _capacity(classes: Classes, ratios: Ratios) -> float:
     """Σ over outputs of the largest likelihood: E max_c ρ_c."""
-    other, ones = _split(classes, (classes.likeliest > 0).astype(np.float64))
+    other, ones = classes.split((classes.likeliest > 0).astype(np.float64))
     return largest(ratios, ones, other).upper
-
-
-def _split(classes: Classes, weights: FloatArray) -> tuple[float, Weights]:
-    """The weight of values that add nothing, whose ratio is 1, and those of the others."""
-    still = classes.amount == 0
-    return float(weights[still].sum()), Weights.of(weights[~still])
 
 
 def _named(found: Enclosed, otherwise: str = ROUNDED) -> Found:

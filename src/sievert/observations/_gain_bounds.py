@@ -16,7 +16,7 @@ import numpy as np
 from sievert.arrays import FloatArray, IntArray
 from sievert.measures import Adversary, Guessing, Identity, MatrixAdversary, Nearness, Shannon, Tries, Windows
 from sievert.numerics import require_size
-from sievert.observations._largest import Enclosed
+from sievert.observations._largest import Enclosed, Weights
 from sievert.observations._line_windows import faded_sums
 from sievert.policies import Statistic
 from sievert.results import Result
@@ -136,10 +136,15 @@ class Classes:
 
     @staticmethod
     def of(statistic: Statistic, belief: FloatArray) -> Classes:
-        """From what each value adds to which cell."""
+        """From what each value adds to which cell; the last are kept, for another ε asks for the same."""
+        last: Classes | None = statistic.kept.get("classes")
+        if last is not None and (last.belief is belief or np.array_equal(last.belief, belief)):
+            return last
         first, place = statistic.alike
         amount = statistic.amount[first]
-        return Classes(np.where(amount == 0, -1, statistic.cell_of[first]), amount, place, belief)
+        found = Classes(np.where(amount == 0, -1, statistic.cell_of[first]), amount, place, belief)
+        statistic.kept["classes"] = found
+        return found
 
     @cached_property
     def likeliest(self) -> FloatArray:
@@ -152,6 +157,16 @@ class Classes:
     def total(self) -> FloatArray:
         """All belief in each class."""
         return np.asarray(np.bincount(self.place, self.belief, len(self.cell)))
+
+    def split(self, weights: FloatArray) -> tuple[float, Weights]:
+        """The weight of values that add nothing, whose ratio is 1, and those of the others."""
+        still = self.amount == 0
+        return float(weights[still].sum()), Weights.of(weights[~still])
+
+    @cached_property
+    def guessed(self) -> tuple[float, Weights]:
+        """The largest beliefs, split."""
+        return self.split(self.likeliest)
 
     @cached_property
     def possible(self) -> IntArray:

@@ -16,11 +16,16 @@ from numpy.typing import NDArray
 
 from sievert.arrays import FloatArray, IntArray
 from sievert.channels import PlanarNoise
+from sievert.numerics import COMPILED, compiled
 
-__all__ = ["largest_beliefs"]
+__all__ = ["by_blocks", "compared", "largest_beliefs", "looked_around"]
 
 # Blocks of outputs that are looked at together have this many cells on a side, a power of 2.
 TILE = 64
+# Cells times outputs that are compared one by one.
+MOST_COMPARED = 100_000
+# Cells around which compiled code looks as far as need be.
+MOST_AROUND = 10_000
 # Blocks by row and column, an array [2, blocks].
 Blocks = NDArray[np.int32]
 NEIGHBOURS = [(r, c) for r in (-1, 0, 1) for c in (-1, 0, 1) if (r, c) != (0, 0)]
@@ -39,9 +44,20 @@ def largest_beliefs(noise: PlanarNoise, log_belief: FloatArray) -> FloatArray:
     Cost: O(n·log n) for n cells where beliefs vary no faster than the noise; far more only where a great many
     cells far apart are equally good guesses.
     """
-    kernels, (rows, columns) = noise.kernels, noise.region.shape
-    if rows == 1 and columns == 1:
+    cells = log_belief.size
+    if cells == 1:
         return log_belief.copy()
+    if cells**2 <= MOST_COMPARED:
+        return compared(noise, log_belief)
+    if COMPILED and cells <= MOST_AROUND:
+        tables = noise.kernels.inside, noise.kernels.side_row, noise.kernels.side_column, noise.kernels.corner
+        return np.asarray(looked_around(*tables, log_belief, float(log_belief.max())))
+    return by_blocks(noise, log_belief)
+
+
+def by_blocks(noise: PlanarNoise, log_belief: FloatArray) -> FloatArray:
+    """By pairs of blocks, on a map of any size."""
+    kernels, (rows, columns) = noise.kernels, noise.region.shape
     winners = _flooded(kernels.inside, log_belief)
     pyramid = _pyramid(log_belief)
     found = np.empty((rows, columns))
@@ -64,6 +80,58 @@ def largest_beliefs(noise: PlanarNoise, log_belief: FloatArray) -> FloatArray:
             search = _Search(table, log_belief, pyramid, at_rows, at_columns)
             start = winners[at_rows.start : at_rows.stop, at_columns.start : at_columns.stop]
             found[at_rows.start : at_rows.stop, at_columns.start : at_columns.stop] = search.run(start)
+    return found
+
+
+def compared(noise: PlanarNoise, log_belief: FloatArray) -> FloatArray:
+    """Every cell with every output, on a small map."""
+    rows, columns = noise.region.shape
+    row, column = (part.ravel() for part in np.indices((rows, columns)))
+    away = np.abs(np.subtract.outer(row, row)), np.abs(np.subtract.outer(column, column))
+    found = (log_belief.ravel() + noise.kernels.inside[away]).max(axis=1)
+    for place in np.flatnonzero((row % (rows - 1 or 1) == 0) | (column % (columns - 1 or 1) == 0)).tolist():
+        table = noise.kernels.of(int(row[place]), int(column[place]))
+        found[place] = (log_belief.ravel() + table[away[0][place], away[1][place]]).max()
+    return np.asarray(found.reshape(rows, columns))
+
+
+@compiled
+def looked_around(
+    inside: FloatArray,
+    side_row: FloatArray,
+    side_column: FloatArray,
+    corner: FloatArray,
+    log_belief: FloatArray,
+    most: float,
+) -> FloatArray:
+    """From each output outwards, until not even the largest belief of all could win."""
+    rows, columns = log_belief.shape
+    found = np.empty((rows, columns))
+    for row in range(rows):
+        for column in range(columns):
+            at_end, at_side = row in (0, rows - 1), column in (0, columns - 1)
+            table = inside
+            if at_end and at_side:
+                table = corner
+            elif at_end:
+                table = side_row
+            elif at_side:
+                table = side_column
+            best = log_belief[row, column] + table[0, 0]
+            for down in range(rows):
+                if table[down, 0] + most <= best:
+                    break
+                for right in range(columns):
+                    chance = table[down, right]
+                    if chance + most <= best:
+                        break
+                    for above in (row - down, row + down):
+                        if above < 0 or above >= rows:
+                            continue
+                        for beside in (column - right, column + right):
+                            if 0 <= beside < columns and log_belief[above, beside] + chance > best:
+                                best = log_belief[above, beside] + chance
+            found[row, column] = best
     return found
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,7 +99,7 @@ def guessed_together(guesses: Sequence[RepeatedGuess]) -> RepeatedGuess:
 
 @dataclass(frozen=True)
 class ReleasesWithin(Result):
-    """How many releases keep the best guess about one record within a limit.
+    """How many releases keep the best guess about one record, or one person, within a limit.
 
     `releases` certainly do (None: any number); where `exact`, one more does not.
     """
@@ -107,12 +107,21 @@ class ReleasesWithin(Result):
     limit: float
     releases: int | None
     exact: bool
+    about: Literal["one record", "one person"] = "one record"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Fields as plain data; whom it is about only where that is a person with several records."""
+        found = super().to_dict()
+        if self.about == "one record":
+            del found["about"]
+        return found
 
     def __str__(self) -> str:
-        kept = f"keep the best guess about one record at or below {self.limit:g}"
+        kept = f"the best guess about {self.about} at or below {self.limit:g}"
         if self.releases is None:
-            return f"any number of releases {kept}"
-        return f"{'up to' if self.exact else 'at least'} {self.releases} releases {kept}"
+            return f"any number of releases keep {kept}"
+        many = "1 release keeps" if self.releases == 1 else f"{self.releases} releases keep"
+        return f"{'up to' if self.exact else 'at least'} {many} {kept}"
 
 
 @dataclass(frozen=True, eq=False)

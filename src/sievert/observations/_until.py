@@ -380,7 +380,8 @@ def rates(channel: Channel) -> Rates:
     (0.029447, ((1, 2),))
     """
     finite = finite_channel(channel)
-    groups = equal_rows([finite], list(range(finite.shape[0])))
+    # Pairs need the whole table: one that is too large is refused before any work.
+    groups = equal_rows([finite], list(range(len(finite.log_matrix))))
     named = tuple(tuple(finite.inputs[i] for i in group) for group in groups if len(group) > 1)
     level = worst_level(finite)
     worst = Rate(level.bits, level.pair)

@@ -43,7 +43,7 @@ NO_BETTER = f"{UNKNOWN}, and one record is guessed no better after {{}}"
 BY_TABLES = "table by table: the noise of each is independent"
 NOT_COMPARED = f"{UNKNOWN}, and what single outputs reveal is not compared without a list"
 # Cells of a map up to which its clamped noise is a list that is compared entry by entry.
-LARGEST_MAP = 200
+LARGEST_MAP = 500
 
 
 @singledispatch

@@ -52,8 +52,8 @@ class PolicyModel(Section):
     person_records: Annotated[
         Positive,
         Field(
-            description="how many records may belong to one person; it multiplies the total ε, while guesses "
-            "are about one record"
+            description="how many records may belong to one person; it multiplies the total ε, and "
+            "`[accept]` is about them all"
         ),
     ] = 1
     permitted: Annotated[PublicKnowledge | None, Field(description="what everybody knows already")] = None

@@ -77,6 +77,11 @@ class Statistic:
     words: str
 
     @cached_property
+    def kept(self) -> dict[str, Any]:
+        """What was found of this table, whatever noise it has, and is asked for again."""
+        return {}
+
+    @cached_property
     def distinct(self) -> IntArray:
         """The different amounts, increasing."""
         ordered = np.sort(self.amount)  # several times as quick as numpy.unique, which hashes whole numbers

@@ -5,6 +5,7 @@ from . import symmetries as symmetries
 from ._automorphisms import Automorphisms as Automorphisms
 from ._automorphisms import automorphisms as automorphisms
 from ._automorphisms import by_first as by_first
+from ._automorphisms import orbits_of as orbits_of
 from ._components import extents as extents
 from ._components import isomorphic_components as isomorphic_components
 from ._databases import DatabaseGraph as DatabaseGraph
@@ -54,7 +55,9 @@ from ._tabular import floats as floats
 from ._tabular import frame as frame
 from ._tabular import pandas_axis as pandas_axis
 from ._tabular import table_of as table_of
+from ._traversal import Neighbours as Neighbours
 from ._traversal import distances_to_nearest as distances_to_nearest
+from ._traversal import neighbours as neighbours
 from .secrets import SecretGraph as SecretGraph
 from .symmetries import PairOrbits as PairOrbits
 from .symmetries import ProductSymmetries as ProductSymmetries

@@ -62,6 +62,13 @@ class Neighbours:
         """Neighbours of one vertex."""
         return self.ends[self.starts[vertex] : self.starts[vertex + 1]]
 
+    def of_each(self, vertices: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
+        """Neighbours of several vertices, with the place of the vertex among those given."""
+        degrees = self.degrees[vertices]
+        place = np.repeat(np.arange(len(vertices)), degrees)
+        shift = self.starts[vertices] - (np.cumsum(degrees) - degrees)
+        return place, self.ends[np.arange(len(place)) + shift[place]]
+
     @cached_property
     def matrix(self) -> csr_array:
         """The adjacency matrix as SciPy's graph functions take it."""
