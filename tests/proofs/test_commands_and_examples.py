@@ -18,7 +18,7 @@ from sievert.questions.estimate import estimate_of, estimate_proof
 from sievert.questions.explain import explain_file
 from sievert.questions.infer import infer
 from sievert.questions.limits import limits_of
-from sievert.release import released_proof
+from sievert.release import drawn_proof, released_proof
 
 EXAMPLES = Path("examples")
 WORST = "worst leakage"
@@ -28,7 +28,7 @@ NOISE, RELEASED = "noise", "released mechanism"
 # A star: the proof takes something as given, which the reason names.
 TABLE: dict[str, dict[str, str | None]] = {
     "census-count": {
-        "release": NOISE, "limits": WORST, "explain": AFTER, "design": "optimal design",
+        "release": NOISE, "audit": NOISE, "limits": WORST, "explain": AFTER, "design": "optimal design",
         "compare": "refinement",
     },
     "centre-bicycles": {"release": RELEASED},
@@ -40,13 +40,14 @@ TABLE: dict[str, dict[str, str | None]] = {
         "release": "noise of several tables", "limits": WORST, "explain": WORST, "compare": None,
     },
     "commute-reports": {
-        "limits": WORST, "explain": WORST, "compare": "refinement", "estimate": "likelihood",
+        "audit": RELEASED, "limits": WORST, "explain": WORST, "compare": "refinement",
+        "estimate": "likelihood",
     },
     "custody": {
-        "limits": WORST, "explain": "guess under a claim", "design": NOISE, "compare": "order of noise",
-        "infer": "inference frontier",
+        "audit": NOISE, "limits": WORST, "explain": "guess under a claim", "design": NOISE,
+        "compare": "order of noise", "infer": "inference frontier",
     },
-    "daily-question": {"limits": WORST, "explain": AFTER, "compare": "refinement"},
+    "daily-question": {"audit": RELEASED, "limits": WORST, "explain": AFTER, "compare": "refinement"},
     "lake-rides": {"release": NOISE},
     "register-table": {
         "release": NOISE, "limits": "worst leakage in closed form", "explain": AFTER, "design": NOISE,
@@ -115,6 +116,9 @@ def answered(command: str, scenario: Scenario) -> tuple[Proof | None, str | None
     """The proof that `--proof` saves, and why there is none."""
     if command == "release":
         return identified(released_proof(scenario), scenario, released=True), None
+    if command == "audit":
+        drawn = drawn_proof(scenario)
+        return (None, drawn) if isinstance(drawn, str) else (drawn, None)
     if command == "limits":
         limits = limits_of(scenario)
         return limits.database.certificate, limits.uncertified

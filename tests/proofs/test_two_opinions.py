@@ -448,9 +448,11 @@ def test_a_page_with_a_proof_offers_the_checker() -> None:
     )
     assert carried is not None
     assert proof_from_dict(json.loads(base64.b64decode(carried[1]))).to_dict() == proof.to_dict()
-    # Where it would be too long, or nothing is checked, the page stays as it is.
-    long = replace(proof, labels=("x" * 2_000_000,))
-    assert page_with_proof(page, long) == page and page_with_proof(bare, proof) == bare
+    # A page that spoke of no proof offers the checker with it.
+    assert "verify.py" in page_with_proof(bare, proof) and "proof.json" in page_with_proof(bare, proof)
+    long = page_with_proof(page, replace(proof, labels=("x" * 2_000_000,)))
+    assert len(long) < 2_000_000 and "base64" not in long.split("too long to be a part of it")[1]
+    assert "Not certified: a &lt; b." in page_with_proof(bare, "a < b")
 
 
 def test_numbers_are_shown_so_that_sentences_stay_true() -> None:

@@ -45,7 +45,7 @@ def test_forgeries_are_refused(content: dict, forgery: str) -> None:
 def orbits() -> dict:
     policy = sv.Policy.differential(range(3), 4, permitted=sv.constraints.total(4))
     space = replace(space_of(policy.adjacency()), symmetries=policy.exchanges)
-    _, upper, lower = orbit_bounds(space, read_eps(1))
+    _, upper, lower, _ = orbit_bounds(space, read_eps(1))
     return json.loads(save_proof(WorstLeakageProof(space.proof, read_eps(1), upper, lower)))
 
 

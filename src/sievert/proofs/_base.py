@@ -47,6 +47,8 @@ __all__ = [
 ]
 
 FORMAT = "sievert proof 1"
+# What a check takes for each letter of its file, but for kinds that say more.
+SECONDS_PER_LETTER = 2.5e-7
 # What reading or checking a damaged proof may raise.
 DAMAGE = (
     ValueError,
@@ -134,6 +136,10 @@ class Proof(ABC):
         seconds = time.perf_counter() - begun
         return Verification(holds, statement, self.kind, meaning, self.grounds, seconds=seconds)
 
+    def expected_seconds(self, letters: int) -> float:
+        """About what the check takes, of a file of so many letters."""
+        return letters * SECONDS_PER_LETTER
+
     def with_identity(self, about: str | None, options: Mapping[str, Any] | None = None) -> Self:
         """The same proof, said to be about the question with this digest, asked with these options."""
         named = copy.copy(self)
@@ -151,6 +157,8 @@ class Proof(ABC):
 def _reason(problem: BaseException) -> str:
     """Why a proof is refused; a Python error alone ("'y'") says its type too."""
     text = brief(str(problem)).strip("'\"") if len(str(problem)) > 300 else str(problem)
+    if isinstance(problem, OverflowError):
+        return f"a number overflows ({text})"
     return text if isinstance(problem, ValueError) and text else f"{type(problem).__name__} {text}".strip()
 
 

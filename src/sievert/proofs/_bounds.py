@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.arrays import FloatArray
+from sievert.arrays import FloatArray, IndexArray
 from sievert.numerics import UNIT, exp_above, exp_below, sum_error
 from sievert.proofs._reading import floats, indices, listed, number, whole
 from sievert.proofs._space import ProofSpace
@@ -41,13 +41,15 @@ __all__ = [
 SMALLEST = 1e-200
 # Entries of a table of multipliers.
 LARGEST_DUAL = 10**8
+# e^-x underflows to 0 beyond this.
+TINY_BEYOND = 1000
 
 
 def exact_sum(values: FloatArray) -> Fraction:
     """The sum of floats without any rounding."""
     # Integers over the smallest power of 2 among the denominators: far faster than adding fractions.
     ratios = [float(v).as_integer_ratio() for v in values]
-    whole = max((below for _, below in ratios), default=1)
+    whole = max(below for _, below in ratios)
     return Fraction(sum(above * (whole // below) for above, below in ratios), whole)
 
 
@@ -71,7 +73,7 @@ def cover_bound(space: ProofSpace, eps: Fraction, centres: Any, radius: float) -
     if sources.ndim != 1 or not len(sources) or sources.max() >= space.size:
         raise ValueError("a cover needs centres that are points of the space")
     farthest = float(space.distances_from(sources).max()) * (1 + space.distance_error)
-    if not farthest <= radius < np.inf:
+    if farthest > radius:
         raise ValueError("some point is farther from every centre than the cover's radius")
     return len(sources) * exp_above(eps * Fraction(radius))
 
@@ -82,7 +84,7 @@ def dual_bound(
     """Σy + n·δ, δ the largest violation of y_v + Σ_h f[(v,h),w] - Σ_i e^ε f[(i,v),w] ≥ A[v,w].
 
     Raising every y by δ removes the violations, and weak duality then bounds Σ A·K by Σy + n·δ. Each entry
-    sums at most 2·degree + 2 rounded terms, so its error is that many units of the sum of their sizes.
+    sums two numbers and its rounded `terms`, so its error is that many units of the sum of their sizes.
     """
     y = floats(certificate["y"])
     outputs = objective.shape[1]
@@ -92,41 +94,39 @@ def dual_bound(
     backward = _multipliers(certificate["backward"], len(space.pairs), outputs)
     growth = space.growth(eps)[1]
     total = np.repeat(y[:, None], outputs, axis=1)
-    size = np.abs(total) + np.abs(objective)
-    for multipliers, tail, head in (
+    size, terms = np.abs(total) + np.abs(objective), np.zeros_like(total)
+    for (arcs, where, given), tail, head in (
         (forward, space.pairs[:, 0], space.pairs[:, 1]),
         (backward, space.pairs[:, 1], space.pairs[:, 0]),
     ):
         # Arc (tail, head) says K[tail] ≤ e^ε·K[head].
-        used = multipliers > 0
-        charged = np.where(used, multipliers, 1.0) * np.where(used, growth[:, None], 0.0)
-        for index, sign, part in ((tail, 1.0, multipliers), (head, -1.0, charged)):
-            np.add.at(total, index, sign * part)
-            np.add.at(size, index, part)
-    degree = int(np.bincount(space.pairs.ravel(), minlength=space.size).max(initial=0))
+        charged = given * np.where(given > 0, growth[arcs], 0.0)
+        for index, sign, part in ((tail[arcs], 1.0, given), (head[arcs], -1.0, charged)):
+            np.add.at(total, (index, where), sign * part)
+            np.add.at(size, (index, where), part)
+            np.add.at(terms, (index, where), 1.0)
     # 1e-300 covers products that underflow.
-    slack = total - objective - size * (2 * degree + 8) * UNIT * 1.01 - 1e-300
+    slack = total - objective - size * (terms + 8) * UNIT * 1.01 - 1e-300
     if not np.isfinite(slack).all():
         raise ValueError("the dual's numbers overflow")
     return exact_sum(y) + space.size * Fraction(max(0.0, -float(slack.min())))
 
 
-def _multipliers(stored: Any, arcs: int, outputs: int) -> FloatArray:
-    """Sparse multipliers [[arc, output, value], …] as a non-negative array."""
+def _multipliers(stored: Any, arcs: int, outputs: int) -> tuple[IndexArray, IndexArray, FloatArray]:
+    """Multipliers [[arc, output, value], …], value ≥ 0: the arcs, the outputs and the values."""
     if arcs * outputs > LARGEST_DUAL:
         raise ValueError(f"{arcs} edges with {outputs} outputs are too many for a dual")
-    table = np.zeros((arcs, outputs))
-    if len(listed(stored)):
-        entries = floats(stored)
-        if entries.ndim != 2 or entries.shape[1] != 3:
-            raise ValueError("a multiplier is a triple of finite numbers: arc, output, value")
-        places = entries[:, :2].astype(np.intp)
-        if not (entries >= 0).all() or (places != entries[:, :2]).any():
-            raise ValueError("multipliers must be ≥ 0, the arcs and outputs they name whole numbers")
-        if len(np.unique(places, axis=0)) < len(places):
-            raise ValueError("an arc has two multipliers for one output")
-        table[places[:, 0], places[:, 1]] = entries[:, 2]
-    return table
+    entries = floats(stored) if len(listed(stored)) else np.empty((0, 3))
+    if entries.ndim != 2 or entries.shape[1] != 3:
+        raise ValueError("a multiplier is a triple of finite numbers: arc, output, value")
+    places = entries[:, :2].astype(np.intp)
+    if not (entries >= 0).all() or (places != entries[:, :2]).any():
+        raise ValueError("multipliers must be ≥ 0, the arcs and outputs they name whole numbers")
+    if (places >= [arcs, outputs]).any():
+        raise ValueError("a multiplier names no edge or no output")
+    if len(np.unique(places, axis=0)) < len(places):
+        raise ValueError("an arc has two multipliers for one output")
+    return places[:, 0], places[:, 1], entries[:, 2]
 
 
 # ── Lower bounds that a certificate proves: a private channel that really has the value ─────────────────────
@@ -327,7 +327,7 @@ def tree_upper(space: ProofSpace, eps: Fraction, certificate: dict[str, Any]) ->
 
 def _share_below(exponent: Fraction) -> float:
     """A float at most q/(1+q) = 1/(1 + e^exponent); float() rounds by at most a unit, or underflows to 0."""
-    return float(1 / (1 + exp_above(exponent))) * (1 - 4 * UNIT)
+    return 0.0 if exponent > TINY_BEYOND else float(1 / (1 + exp_above(exponent))) * (1 - 4 * UNIT)
 
 
 def tree_lower(space: ProofSpace, eps: Fraction, certificate: dict[str, Any]) -> Fraction:

@@ -245,10 +245,8 @@ def check_private(space: ProofSpace, decay: Decay, counts: NDArray[np.int64]) ->
         return
     table = counts.astype(np.float64)
     high = decay.enclosure(space.lengths)[1]
-    every = space.size * (space.size - 1) // 2
-    alike = len(space.pairs) == every and bool((high == high[0]).all())
-    # All pairs alike: the least and the largest entry of a column decide.
-    if alike and (_surely_above(high[0], table.max(axis=0)) <= table.min(axis=0)).all():
+    # Where the shortest edge allows even the least and the largest entry of a column, all do.
+    if (_surely_above(high.max(), table.max(axis=0)) <= table.min(axis=0)).all():
         return
     step = max(1, BLOCK_ENTRIES // table.shape[1])
     for start in range(0, len(space.pairs), step):
@@ -322,8 +320,8 @@ def loss_below(
     safe = bracket - size * ((terms + 6) * (UNIT * 1.01) + COST_ERROR) - 1e-300
     price = safe.min(axis=1)
     total = [price]
-    together = np.concatenate([np.empty(0, dtype=np.intp), *(part.points for part in uniform)])
-    if len(np.unique(together)) != len(together):
+    together = [point for part in uniform for point in part.points.tolist()]
+    if len(set(together)) != len(together):
         raise ValueError("a point is in uniform parts twice")
     for part in uniform:
         total.append(np.array([_uniform_below(space, decay, cost, part)]))
@@ -346,7 +344,7 @@ def _uniform_below(space: ProofSpace, decay: Decay, cost: FloatArray, part: Unif
     if price.shape != points.shape or not np.isfinite(price).all():
         raise ValueError("a uniform part needs one finite price for each point")
     order = np.argsort(group, kind="stable")
-    starts = np.flatnonzero(np.diff(group[order], prepend=-1))
+    starts = np.unique(group[order], return_index=True)[1]
     rest = cost[points] - price[:, None]
     size = np.abs(cost[points]) + np.abs(price)[:, None]
     tiny = np.where(cost[points] == 0, 0.0, 2 * TINY)

@@ -273,7 +273,7 @@ def below(
     """A float proved to be at most what every mechanism within the budget reaches."""
     if strategy.shape != (len(loss), len(gain)) or not (strategy >= 0).all():
         raise ValueError("the strategy needs a weight ≥ 0 for each output and guess")
-    if not 0 <= price < math.inf:
+    if not price >= 0:
         raise ValueError("the price of the budget must be a number ≥ 0")
     share = strategy.sum(axis=1)
     slack = (len(gain) + 4) * UNIT
@@ -295,7 +295,7 @@ def below(
 def exact_loss(prior: FloatArray, loss: FloatArray, counts: NDArray[np.int64]) -> Fraction:
     """Σ π_x·ℓ[y,x]·C[x,y] without any rounding."""
     total = Fraction(0)
-    for x, y in np.argwhere(counts > 0).tolist():
+    for x, y in np.argwhere(counts).tolist():
         total += Fraction(float(prior[x])) * Fraction(float(loss[y, x])) * int(counts[x, y])
     return total / SCALE
 

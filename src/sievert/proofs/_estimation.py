@@ -87,19 +87,22 @@ class LikelihoodProof(Proof):
 
     def proved(self) -> str:
         """Check the rows, the distribution and max c ≤ 1 + bound."""
-        # Rows divided by their sums move a log-likelihood by at most this for each report, either way.
-        nats = at_most((self.bound + 4 * self._check()) * self.reports)
+        nats = self._nats()
         return (
             f"no distribution of these {len(self.distribution)} values has a log-likelihood of the "
             f"{float(self.reports):g} reports that is larger by more than {nats} nats"
         )
 
     def meaning(self) -> str:
-        nats = at_most((self.bound + 4 * self._check()) * self.reports)
+        nats = self._nats()
         return (
             f"among all distributions of the {len(self.distribution)} values, none explains the "
             f"{float(self.reports):g} reports better than this one by more than a factor of e^{nats}."
         )
+
+    def _nats(self) -> str:
+        # Rows divided by their sums move a log-likelihood by at most twice what they miss, either way.
+        return at_most((self.bound + 4 * self._check()) * self.reports)
 
     def _check(self) -> Fraction:
         """The most that a row of a channel misses 1 by; ValueError where the certificate does not hold."""

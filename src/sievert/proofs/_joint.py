@@ -128,7 +128,8 @@ class JointNoiseProof(Proof):
         for rows, columns, length in self._pairs(size):
             if (self._costs(rows, columns) > self._scaled(self.eps * length)).any():
                 raise ValueError(f"a pair of values costs more than ε = {self.eps}")
-        reached = self._costs(np.array(self.pair[:1]), np.array(self.pair[1:]))[0]
+        first, second = self.pair
+        reached = self._costs(np.array([first]), np.array([second]))[0]
         if reached not in {self._scaled(self.eps * length) for length in apart}:
             raise ValueError(
                 f"the pair named does not cost ε = {self.eps}: it is not the level of this noise"

@@ -33,9 +33,11 @@ LARGEST_CELLS = 10**6
 # Products that a check takes, and the cells in each direction that a sum reaches.
 MAP_PRODUCTS = 4 * 10**9
 LARGEST_REACH = 1000
+SECONDS_PER_PRODUCT = 8e-10
 PRECISION = 192
 # Powers of 2 and e beyond this are not written out.
 FAR = 20_000
+ENOUGH = Fraction(100)
 MOST_TERMS = 400
 # Between these, products of a weight and a power of e are rounded by a relative unit, and never overflow.
 LEAST, MOST = 1e-100, 1e100
@@ -132,6 +134,16 @@ class MapLeakageProof(Proof):
         """ε for the width of a cell."""
         return self.eps * self.step
 
+    def expected_seconds(self, letters: int) -> float:
+        """The sums over cells, beside the letters."""
+        seconds = super().expected_seconds(letters)
+        table = self.prior if self.upper.weights is None else self.upper.weights
+        if table is None or table.ndim != 2:
+            return seconds
+        (down, across), reach = self.upper.every, self.upper.reach
+        counts = 1 + (self.rows - 1) // down, 1 + (self.columns - 1) // across
+        return seconds + min(map_products(table.shape, counts, reach), MAP_PRODUCTS) * SECONDS_PER_PRODUCT
+
     def bounds(self) -> Ends:
         """Ends of the capacity of one record, or of the best guess with the prior; ValueError on damage."""
         return self._found
@@ -140,6 +152,8 @@ class MapLeakageProof(Proof):
     def _found(self) -> Ends:
         if self.eps < 0 or self.step <= 0 or max(self.rows, self.columns) > LARGEST_SIDE or self.copies < 1:
             raise ValueError(f"eps must be ≥ 0, step above 0, sides at most {LARGEST_SIDE:,} and copies ≥ 1")
+        if self.terms is not None and self.terms > MOST_TERMS:
+            raise ValueError(f"at most {MOST_TERMS} terms in each direction are added up")
         if self.prior is None:
             lower, upper = self._reached(), self._packed()
         else:
@@ -196,7 +210,8 @@ class MapLeakageProof(Proof):
         away = [_farthest(*three) for three in zip(sizes, self.upper.every, counts, strict=True)]
         bound = Fraction(total) / Fraction(least)
         if any(away):
-            bound *= exp_above(self.level * _root_above(away[0] ** 2 + away[1] ** 2))
+            # Weights bound by 1 or more, so that e^ENOUGH times as much exceeds the number of cells.
+            bound *= exp_above(min(ENOUGH, self.level * _root_above(away[0] ** 2 + away[1] ** 2)))
         return min(bound, Fraction(self.rows * self.columns))
 
     def _sums(self, weights: FloatArray, counts: tuple[int, int]) -> FloatArray:
@@ -262,8 +277,6 @@ class MapLeakageProof(Proof):
 
     def _by_terms(self, terms: int) -> Fraction:
         """At or above Σ_{a,b≥1} e^(-t·|(a,b)|): terms up to a square, and an integral beyond."""
-        if terms > MOST_TERMS:
-            raise ValueError(f"at most {MOST_TERMS} terms in each direction are added up")
         with flint.ctx.workprec(PRECISION):
             rate, found = _ball(self.level), flint.arb(0)
             for a in range(1, terms + 1):

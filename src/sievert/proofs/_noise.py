@@ -200,8 +200,6 @@ class NoiseProof(Proof):
     def _attains(self, move: Move) -> bool:
         if self.step_eps is not None:
             return self.step_eps * move.steps == self.eps * move.length
-        if self.eps == 0:
-            return self.step_alpha == 1
         return self._spare(move, self.eps - SLACK) <= 0
 
     def _spare(self, move: Move, eps: Fraction) -> flint.arb:

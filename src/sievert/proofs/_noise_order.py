@@ -77,14 +77,14 @@ class NoiseOrderProof(Proof):
             )
         if sign < 0:
             raise ValueError("the second noise is smaller than the first")
-        if self.weight is None:
-            if self.first[0] == self.second[0] == "alpha":
-                raise ValueError("the share of noise that is 0 is missing")
-            _check_everywhere()
-        else:
-            if self.first[0] != "alpha" or self.second[0] != "alpha":
-                raise ValueError("a share of noise that is 0 goes with two ratios")
-            _check(self.first[1], self.second[1], self.weight)
+        ratios = self.first[0] == self.second[0] == "alpha"
+        if ratios and self.weight is None:
+            raise ValueError("the share of noise that is 0 is missing")
+        if self.weight is not None and not ratios:
+            raise ValueError("a share of noise that is 0 goes with two ratios")
+        if ratios and self.weight != zero_share(self.first[1], self.second[1]):
+            raise ValueError("the two noises do not add up to the second")
+        _check_everywhere()
         return (
             f"noise of {_words(self.second)} for a step is noise of {_words(self.first)} plus independent "
             "noise, in every cell, clamped to a range that holds every answer or not"
@@ -104,19 +104,12 @@ def zero_share(first: Fraction, second: Fraction) -> Fraction:
     return first / second * ((1 - second) / (1 - first)) ** 2
 
 
-def _check(first: Fraction, second: Fraction, weight: Fraction) -> None:
-    """(1-α₂)²·D₁(x) = (1-α₁)²·(w·D₂(x) + (1-w)·(1-α₂)²·x), with D(x) = (1-α·x)(x-α), as polynomials."""
-    if not 0 <= weight <= 1:
-        raise ValueError(f"{weight} is no share")
-    thin, thick = (1 - first) ** 2, (1 - second) ** 2
-    ends = thick * first, thin * weight * second
-    middles = thick * (1 + first**2), thin * (weight * (1 + second**2) + (1 - weight) * thick)
-    if ends[0] != ends[1] or middles[0] != middles[1]:
-        raise ValueError("the two noises do not add up to the second")
-
-
 def _check_everywhere() -> None:
-    """The identity for w as it is defined, as polynomials in α₁ and α₂: at more points than their degree."""
+    """(1-α₂)²·D₁(x) = (1-α₁)²·(w·D₂(x) + (1-w)·(1-α₂)²·x), with D(x) = (1-α·x)(x-α), as polynomials.
+
+    Of 1 and of x² the coefficients agree by the definition of w. Those of x are polynomials in α₁ and α₂,
+    compared at more points than their degree.
+    """
     points = [Fraction(k + 1, DEGREE + 2) for k in range(DEGREE + 1)]
     for first in points:
         for second in points:
@@ -124,8 +117,6 @@ def _check_everywhere() -> None:
             thin, thick = (1 - first) ** 2, (1 - second) ** 2
             if thick * (1 + first**2) != thin * (weight * (1 + second**2) + (1 - weight) * thick):
                 raise ValueError("the two noises do not add up to the second")
-            if first <= second:
-                _check(first, second, weight)
 
 
 def _above(first: tuple[str, Fraction], second: tuple[str, Fraction]) -> int:
@@ -138,8 +129,10 @@ def _above(first: tuple[str, Fraction], second: tuple[str, Fraction]) -> int:
         while digits <= LARGEST_PRECISION:
             flint.ctx.prec = digits
             gap = _eps(first) - _eps(second)
-            if gap > 0 or gap < 0:
-                return 1 if gap > 0 else -1
+            if gap > 0:
+                return 1
+            if gap < 0:
+                return -1
             digits *= 4
     finally:
         flint.ctx.prec = old
@@ -152,7 +145,7 @@ def _eps(level: tuple[str, Fraction]) -> flint.arb:
 
 
 def _level(data: dict[str, Any]) -> tuple[str, Fraction]:
-    if len(data) != 1 or not set(data) <= {"eps", "alpha"}:
+    if set(data) not in ({"eps"}, {"alpha"}):
         raise ValueError("a level is eps or alpha")
     name, value = next(iter(data.items()))
     return name, fraction(value)

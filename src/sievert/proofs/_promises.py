@@ -111,7 +111,7 @@ class GuessProof(Proof):
             fraction(data["eps"]),
             _probability(data["delta"], "delta"),
             whole(data["values"]),
-            None if prior is None else tuple(_probability(p, "a prior probability") for p in prior),
+            None if prior is None else tuple(_probability(p, "a prior probability") for p in listed(prior)),
             fractions(data["cover"]),
             whole(data["used"]),
             _stated(data),
@@ -237,8 +237,8 @@ class RepeatedGuessProof(Proof):
             flint.ctx.prec = old
 
     def _outcomes(self) -> Iterator[flint.arb]:
-        growth = _ball(self.eps).exp()
-        right, wrong = growth / (1 + growth), 1 / (1 + growth)
+        decay = (-_ball(self.eps)).exp()
+        right, wrong = 1 / (1 + decay), decay / (1 + decay)
         first, second = (_ball(p) for p in self.prior)
         ways = flint.fmpz(1)
         for mistakes in range(self.releases + 1):

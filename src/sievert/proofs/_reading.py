@@ -114,6 +114,8 @@ def fraction(value: Any) -> Fraction:
         if max(len(above), len(below)) > MOST_DIGITS + 1:
             raise ValueError(f"{brief(value)} has more than {MOST_DIGITS} digits")
         if _is_digits(above.removeprefix("-")) and (_is_digits(below) or not bar):
+            if bar and not int(below):
+                raise ValueError(f"{brief(value)} divides by 0")
             return Fraction(int(above), int(below or 1))
         if DECIMAL.fullmatch(value) is None:
             raise ValueError(f"{brief(value)} is not a number")

@@ -158,8 +158,6 @@ def _keeps(name: str, value: Fraction, apart: Fraction, allowed: Fraction) -> bo
     """Whether ε'·apart is at most what is allowed."""
     if name == "eps":
         return value * apart <= allowed
-    if value == 1:
-        return True
     old = flint.ctx.prec
     flint.ctx.prec = PRECISION
     try:

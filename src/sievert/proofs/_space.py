@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sievert.arrays import FloatArray, IndexArray
-from sievert.numerics import UNIT, exp_above, exp_below, exp_enclosure, exp_upper, rounded_to, sum_error
+from sievert.numerics import UNIT, exp_above, exp_enclosure, exp_upper, rounded_to, sum_error
 from sievert.proofs._reading import flag, floats, fraction, pairs, whole
 from sievert.spaces import Edges, closure, least_lengths, shortest_paths
 
@@ -238,7 +238,7 @@ class ProofSpace:
 
     def covered(self, eps: Fraction, y: FloatArray) -> FloatArray:
         """Floats proved to be at most (Φy)_i, for y ≥ 0: by messages on a forest, by a product otherwise."""
-        if self.is_forest and self.size > 2:
+        if self.is_forest:
             return self._messages(eps, y)
         return self.kernel(eps)[0] @ y * (1 - sum_error(self.size))
 
@@ -349,12 +349,12 @@ class Decay:
     def exponents(self, lengths: FloatArray) -> FloatArray:
         """ε·length as floats, for computing with; nothing is proved about their last digits."""
         if self.eps is not None:
-            return np.where(lengths == 0, 0.0, float(self.eps) * lengths)
+            return float(self.eps) * lengths
         assert self.alpha is not None
         if self.alpha == 0:
             return np.where(lengths == 0, 0.0, np.inf)
         rate = math.log(self.alpha.denominator) - math.log(self.alpha.numerator)
-        return np.where((lengths == 0) | (rate == 0), 0.0, rate * lengths)
+        return rate * lengths
 
     def enclosure(self, lengths: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Floats proved to enclose e^(-ε·length); each distinct length is computed once."""
@@ -380,15 +380,8 @@ class Decay:
         if self.alpha is not None:
             return Fraction(small) >= self._power(length) * large
         assert self.eps is not None
-        if length == 0 or self.eps == 0 or small >= large:
-            return small >= large
-        exponent = -self.eps * Fraction(length)
-        if small >= exp_above(exponent) * large:
-            return True
-        if small < exp_below(exponent) * large:
-            return False
         # Balls of 128 bits separate numbers of 53 bits; closer than that is refused, never guessed.
-        return False
+        return small >= large or small >= exp_above(-self.eps * Fraction(length)) * large
 
     def _power(self, length: float) -> Fraction:
         assert self.alpha is not None

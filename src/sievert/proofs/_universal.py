@@ -157,10 +157,6 @@ class Setting(Proof):
         way = "prove it for fewer inputs"
         require_size(n + 2 * len(self.space.pairs), LARGEST_CONE, "the cone of private columns", way)
         rows = []
-        for x in range(n):
-            row = np.full(n, Fraction(0), dtype=object)
-            row[x] = Fraction(1)
-            rows.append(row)
         for (a, b), length in zip(self.space.pairs.tolist(), self.space.lengths.tolist(), strict=True):
             factor = exact_power(self.alpha, length)
             for x, z in ((a, b), (b, a)):
@@ -169,8 +165,8 @@ class Setting(Proof):
                 rows.append(row)
         # Variables: the column's entries, then one slack for each arc, tied to them by an equation.
         equations = []
-        for k, row in enumerate(rows[n:]):
-            tied = np.full(len(rows), Fraction(0), dtype=object)
+        for k, row in enumerate(rows):
+            tied = np.full(n + len(rows), Fraction(0), dtype=object)
             tied[:n] = row
             tied[n + k] = Fraction(-1)
             equations.append(_whole(tied))

@@ -14,11 +14,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from sievert.arrays import FloatArray
-from sievert.numerics import decimal, eps_in_words, exp_above, exp_below, log2_bounds
+from sievert.numerics import decimal, eps_in_words, log2_bounds
 from sievert.proofs._base import Proof
 from sievert.proofs._bounds import (
     block_spaces,
@@ -34,6 +32,13 @@ from sievert.proofs._bounds import (
     tree_lower,
     tree_upper,
 )
+from sievert.proofs._orbits import (
+    columns_above,
+    columns_below,
+    orbits_above,
+    orbits_below,
+    transitive_value,
+)
 from sievert.proofs._reading import floats, fraction, indices, listed, number, whole
 from sievert.proofs._space import LARGEST_TABLE, ProofSpace
 
@@ -42,7 +47,6 @@ __all__ = [
     "is_packing",
     "lower_value",
     "shown_value",
-    "transitive_value",
     "upper_value",
 ]
 Certificate = dict[str, Any]
@@ -282,131 +286,14 @@ def _require_alike(count: int, row: NDArray[np.intp], ends: NDArray[np.intp], le
             raise ValueError("parts that should be alike have different edges")
 
 
-# ── The capacity of a vertex-transitive graph, both ends from one search (Alvim et al., Thm 12) ─────────────
-# Symmetries that move a point to every other give each row of Φ = e^(-εd) the same sum S. Then Φ/S is a
-# private channel that leaks n/S, and the packing vector 1/S proves that none leaks more.
-
-
-def transitive_value(space: ProofSpace, eps: Fraction, certificate: dict[str, Any], down: bool) -> Fraction:
-    """n/Σ_d n_d·e^(-εd), rounded down or up, after checking that the symmetries reach every point."""
-    if space.metric or not space.whole:
-        raise ValueError("a transitive certificate needs a graph with whole lengths")
-    if _orbits(space, certificate).max(initial=0) > 0:
-        raise ValueError("the symmetries do not move one point to every other")
-    away = space.distances_from(np.array([0]))
-    if not np.isfinite(away).all():
-        raise ValueError("a transitive certificate needs a connected graph")
-    distances, counts = np.unique(away, return_counts=True)
-    enclose = exp_above if down else exp_below
-    total = sum(
-        (
-            count * enclose(-eps * Fraction(d))
-            for d, count in zip(distances.tolist(), counts.tolist(), strict=True)
-        ),
-        Fraction(0),
-    )
-    return space.size / total
-
-
-def _orbits(space: ProofSpace, certificate: dict[str, Any]) -> NDArray[np.intp]:
-    """The orbit of each point under the symmetries, numbered by first points, after checking these."""
-    images = [indices(image) for image in certificate["symmetries"]]
-    for image in images:
-        _require_symmetry(space, image)
-    start = np.tile(np.arange(space.size), len(images))
-    stop = np.concatenate([*images, np.empty(0, dtype=np.intp)])
-    joined = coo_array((np.ones(len(start)), (start, stop)), shape=(space.size, space.size))
-    label = connected_components(joined, directed=False)[1]
-    first = np.unique(label, return_index=True)[1]
-    place = np.empty(len(first), dtype=np.intp)
-    place[np.argsort(first)] = np.arange(len(first))
-    return np.asarray(place[label], dtype=np.intp)
-
-
-def _orbit_sums(
-    space: ProofSpace, eps: Fraction, label: NDArray[np.intp], values: FloatArray, down: bool
-) -> list[Fraction]:
-    """Σ_i values[orbit of i]·e^(-ε·d(r, i)) for the first point r of each orbit, rounded down or up."""
-    enclose = exp_below if down else exp_above
-    known: dict[float, Fraction] = {}
-    found = []
-    for source in np.unique(label, return_index=True)[1].tolist():
-        away = np.ravel(space.distances_from(np.array([source])))
-        reached = np.isfinite(away)
-        pairs, counts = np.unique(np.stack([away[reached], label[reached]]), axis=1, return_counts=True)
-        total = Fraction(0)
-        for far, orbit, count in zip(*pairs.tolist(), counts.tolist(), strict=True):
-            if far not in known:
-                known[far] = enclose(-eps * Fraction(far)) if far else Fraction(1)
-            total += count * Fraction(float(values[int(orbit)])) * known[far]
-        found.append(total)
-    return found
-
-
-def _orbit_values(
-    proof: WorstLeakageProof, certificate: Certificate, name: str
-) -> tuple[NDArray[np.intp], FloatArray]:
-    """Orbits, and a number ≥ 0 for each."""
-    if proof.space.metric or not proof.space.whole:
-        raise ValueError("a certificate over orbits needs a graph with whole lengths")
-    label, values = _orbits(proof.space, certificate), floats(certificate[name])
-    if values.shape != (int(label.max()) + 1,) or not (values >= 0).all() or not values.any():
-        raise ValueError(f"a certificate over orbits needs {name} ≥ 0 for each orbit, not all 0")
-    return label, values
-
-
-def _orbits_above(proof: WorstLeakageProof, certificate: Certificate) -> Fraction:
-    """Packing with a vector that is the same at points that symmetries exchange: one of each is covered."""
-    label, y = _orbit_values(proof, certificate, "y")
-    least = min(_orbit_sums(proof.space, proof.eps, label, y, down=True))
-    if least <= 0:
-        raise ValueError("the packing vector leaves some point uncovered")
-    return _orbit_total(label, y) / least
-
-
-def _orbits_below(proof: WorstLeakageProof, certificate: Certificate) -> Fraction:
-    """The kernel channel with weights that are the same at points that symmetries exchange."""
-    label, z = _orbit_values(proof, certificate, "z")
-    t = Fraction(number(certificate["t"]))
-    if not 0 <= t < 1:
-        raise ValueError("the kernel needs 0 ≤ t < 1")
-    low, high = (_orbit_sums(proof.space, proof.eps, label, z, down) for down in (True, False))
-    scale = max(high)
-    least, most = ([1 - (1 - t) * row / scale for row in rows] for rows in (high, low))
-    ends = np.column_stack([label[proof.space.pairs], proof.space.lengths.astype(np.intp)])
-    for a, b, length in np.unique(ends, axis=0).tolist():
-        growth = exp_below(proof.eps * length)
-        if a != b and (most[a] > growth * least[b] or most[b] > growth * least[a]):
-            raise ValueError("the remainder of the kernel channel is not private")
-    return (1 - t) * _orbit_total(label, z) / scale + max(least)
-
-
-def _orbit_total(label: NDArray[np.intp], values: FloatArray) -> Fraction:
-    """The sum over all points."""
-    sizes = np.bincount(label).tolist()
-    return sum((size * Fraction(v) for size, v in zip(sizes, values.tolist(), strict=True)), Fraction(0))
-
-
-def _require_symmetry(space: ProofSpace, image: NDArray[np.intp]) -> None:
-    """A permutation of the points that maps every edge to one of the same length."""
-    if image.shape != (space.size,) or not np.array_equal(np.sort(image), np.arange(space.size)):
-        raise ValueError("a symmetry must be a permutation of the points")
-    tables = []
-    for pairs in (space.pairs, image[space.pairs]):
-        code = pairs.min(axis=1) * space.size + pairs.max(axis=1)
-        order = np.lexsort((space.lengths, code))
-        tables.append((code[order], space.lengths[order]))
-    if any((a != b).any() for a, b in zip(*tables, strict=True)):
-        raise ValueError("a symmetry does not map edges to edges of the same length")
-
-
 # ── The certificates by their names ─────────────────────────────────────────────────────────────────────────
 
 Value = Callable[[WorstLeakageProof, Certificate], Fraction]
 UPPER: dict[str, Value] = {
     "parts": _parts_above,
     "packing": _packing_above,
-    "orbits": _orbits_above,
+    "orbits": lambda proof, found: orbits_above(proof.space, proof.eps, found),
+    "columns": lambda proof, found: columns_above(proof.space, proof.eps, found),
     "cover": _cover_above,
     "points": lambda proof, _: Fraction(proof.space.size),
     "dual": lambda proof, found: dual_bound(proof.space, proof.eps, proof.objective(), found),
@@ -419,7 +306,8 @@ LOWER: dict[str, Value] = {
     "parts": _parts_below,
     "channel": _channel_below,
     "kernel": _kernel_below,
-    "orbits": _orbits_below,
+    "orbits": lambda proof, found: orbits_below(proof.space, proof.eps, found),
+    "columns": lambda proof, found: columns_below(proof.space, proof.eps, found),
     "levels": lambda proof, found: levels_value(proof.space, proof.eps, found["source"]),
     "tree": lambda proof, found: tree_lower(proof.space, proof.eps, found),
     "blocks": lambda proof, found: blocks_lower(proof.space, proof.eps, found, channel_diagonal),

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import decimal
 import heapq
 import itertools
 import json
@@ -757,8 +758,7 @@ def by_packing(question: Question, found: Content) -> Fraction:
     """Σy / min_j (Φy)_j/c_j, as K[i,j] ≥ Φ[i,j]·K[j,j] and rows sum to 1."""
     space, eps = question.space, question.eps
     require(question.gain is None, "a packing certificate bounds weights, not a general gain")
-    y = weights_of(found["y"], space.size)
-    weights = question.weights or [ONE] * space.size
+    y, weights = weights_of(found["y"], space.size), question.weights or [ONE] * space.size
     every, counted = range(space.size), [v for v, weight in enumerate(weights) if weight > 0]
     if not counted:
         return ZERO
@@ -772,9 +772,7 @@ def _whole_multiples(values: list[Fraction]) -> tuple[list[int], int]:
     return [value.numerator * (below // value.denominator) for value in values], below
 
 
-def _images(
-    space: Space, eps: Fraction, y: Vector, at: Iterable[int], ways: Sequence[bool], shortest: bool = False
-) -> Matrix:
+def _images(space: Space, eps: Fraction, y: Vector, at: Any, ways: Any, shortest: bool = False) -> Matrix:
     """(Φy)_j for some points, for each of the ways rounded down (False) or up (True)."""
     space.require_small()
     used = [i for i, value in enumerate(y) if value]
@@ -809,10 +807,9 @@ def _on_forest(space: Space, eps: Fraction, y: list[Fraction]) -> list[Fraction]
 
 def by_cover(question: Question, found: Content) -> Fraction:
     """|centres|·e^(ε·radius): a packing vector of e^(ε·radius) at the centres covers every point."""
-    space = question.space
+    space, radius = question.space, Fraction(double(found["radius"]))
     centres = [position(v, space.size) for v in items(found["centres"])]
     require(bool(centres), "a cover needs a centre")
-    radius = Fraction(double(found["radius"]))
     if space.metric:
         near = columns_of([space.lines(centre) for centre in centres])
         away = [min((u for u in column if u is not None), default=None) for column in near]
@@ -891,8 +888,7 @@ def blocks_of(space: Space, value: Any) -> list[tuple[Content, list[int], Space]
 
 def by_blocks(question: Question, found: Content) -> Fraction:
     """n + Σμ + Σ_B (dual of B for the weights 1 + μ, less these weights)."""
-    space = question.space
-    mu = weights_of(found["mu"], space.size)
+    space, mu = question.space, weights_of(found["mu"], question.space.size)
     bound = space.size + total(mu)
     for block, vertices, part in blocks_of(space, found["blocks"]):
         weights = [1 + mu[v] for v in vertices]
@@ -903,10 +899,9 @@ def by_blocks(question: Question, found: Content) -> Fraction:
 
 def by_block_bounds(question: Question, found: Content) -> Fraction:
     """n + Σ_B (bound of B - |B|)."""
-    bound = Fraction(question.space.size)
-    for block, _, part in blocks_of(question.space, found["blocks"]):
-        bound += bound_by(Question(part, question.eps), block["upper"], True) - part.size
-    return bound
+    blocks = blocks_of(question.space, found["blocks"])
+    bounds = (bound_by(Question(part, question.eps), block["upper"], True) for block, _, part in blocks)
+    return question.space.size + total(bounds) - sum(part.size for _, _, part in blocks)
 
 
 def by_symmetry(question: Question, found: Content, up: bool) -> Fraction:
@@ -917,6 +912,7 @@ def by_symmetry(question: Question, found: Content, up: bool) -> Fraction:
 
 def orbits_of(space: Space, found: Content) -> list[int]:
     """The orbit of each point under symmetries, which are checked; numbered by their first points."""
+    require(not space.metric and space.is_whole, "symmetries need whole lengths of a graph")
     images = [[position(v, space.size) for v in items(row)] for row in items(found["symmetries"])]
     for image in images:
         space.require_symmetry(image)
@@ -927,18 +923,36 @@ def orbits_of(space: Space, found: Content) -> list[int]:
 
 def by_orbits(question: Question, found: Content, up: bool) -> Fraction:
     """Packing, or the kernel channel, with a vector alike at points that symmetries exchange."""
-    space = question.space
-    require(not space.metric and space.is_whole, "symmetries need whole lengths of a graph")
-    home, values = orbits_of(space, found), weights_of(found["y" if up else "z"])
+    home, values = orbits_of(question.space, found), weights_of(found["y" if up else "z"])
     require(len(values) == max(home) + 1, f"the symmetries leave {max(home) + 1} orbits, not {len(values)}")
-    lows, highs = list[Fraction](), list[Fraction]()
-    for first in range(len(values)):
-        counts = Counter(zip(space.paths([home.index(first)]), home, strict=True))
-        for rows, high in ((lows, False), (highs, True)):
-            factors = {u: ZERO if u is None else space.factor(-question.eps, u, high) for u, _ in counts}
-            rows.append(total(n * values[k] * factors[u] for (u, k), n in counts.items()))
-    y = [values[k] for k in home]
-    return packing_bound(y, lows) if up else _kernel_value(question, found, home, lows, highs, y)
+    cones = [question.space.paths([home.index(k)]) for k in range(len(values))]
+    z = [home.count(k) * value for k, value in enumerate(values)]
+    lows, highs = _orbit_means(question, home, cones, z)
+    return packing_bound(z, lows) if up else _kernel_value(question, found, home, [lows, highs], total(z))
+
+
+def _orbit_means(question: Question, home: list[int], columns: list[Any], masses: Vector) -> Matrix:
+    """Σ mass·(the mean of e^(-ε·u) over each orbit) for columns u, rounded down and up."""
+    rows = [[ZERO] * (max(home) + 1) for _ in range(2)]
+    for column, mass in zip(columns, masses, strict=True):
+        for (u, k), n in Counter(zip(column, home, strict=True)).items():
+            for up in (False, True) if u is not None else ():
+                rows[up][k] += mass * n / home.count(k) * question.space.factor(-question.eps, u, up)
+    return rows
+
+
+def by_columns(question: Question, found: Content, up: bool) -> Fraction:
+    """The dual with first points of orbits as outputs, or columns e^(-ε·u) spread over their images."""
+    space, home = question.space, orbits_of(question.space, found)
+    if up:
+        y, objective = items(found["y"], max(home) + 1), {home.index(k): {k: ONE} for k in set(home)}
+        return dual_bound(space, question.eps, objective, len(y), found | {"y": [y[k] for k in home]})
+    z, columns = weights_of(found["z"]), [list(map(whole, items(u))) for u in items(found["columns"])]
+    Work.spend(len(columns) * len(space.edges))
+    require(all(min(u) == 0 for u in columns), "the least number of a column is 0")
+    for (a, b), length in zip(space.edges, space.units, strict=True):
+        require(all(abs(u[a] - u[b]) <= length for u in columns), "a column is not private along some edge")
+    return _kernel_value(question, found, home, _orbit_means(question, home, columns, z), total(z))
 
 
 def by_parts(question: Question, found: Content, up: bool) -> Fraction:
@@ -1007,30 +1021,27 @@ def by_kernel(question: Question, found: Content) -> Fraction:
     space = question.space
     require(question.gain is None, "a kernel is not for a gain")
     z, home = weights_of(found["z"], space.size), range(space.size)
-    lows, highs = _images(space, question.eps, z, home, (False, True), shortest=space.places is None)
-    return _kernel_value(question, found, home, lows, highs, z)
+    images = _images(space, question.eps, z, home, (False, True), shortest=space.places is None)
+    return _kernel_value(question, found, home, images, dot(question.weights or [ONE] * space.size, z))
 
 
-def _kernel_value(
-    question: Question, found: Content, home: Sequence[int], lows: Vector, highs: Vector, z: Vector
-) -> Fraction:
+def _kernel_value(question: Question, found: Any, home: Sequence[int], rows: Matrix, z: Fraction) -> Fraction:
     """(1-t)·Σcz/s + max cr for columns (1-t)·Φ[:,j]·z_j/s and r = 1 - (1-t)·Φz/s, which must be private."""
-    space, t, scale = question.space, Fraction(double(found["t"])), max(highs)
+    space, t, scale = question.space, Fraction(double(found["t"])), max(rows[1])
     require(0 <= t < 1 and scale > 0, "a kernel needs 0 ≤ t < 1 and a weight above 0")
-    least, most = ([1 - (1 - t) * value / scale for value in values] for values in (highs, lows))
+    most, least = ([1 - (1 - t) * value / scale for value in values] for values in rows)
     for a, b, units in {(home[a], home[b], u) for (a, b), u in zip(space.edges, space.units, strict=True)}:
         g = space.factor(question.eps, units, False)
         private = a == b or (most[a] <= g * least[b] and most[b] <= g * least[a])
         require(private, "the remainder of the kernel channel is not private")
     worth = question.weights or [ONE] * space.size
     require(min(worth) >= 0, "a kernel is for weights ≥ 0")
-    return (1 - t) * dot(worth, z) / scale + max(c * least[k] for c, k in zip(worth, home, strict=True))
+    return (1 - t) * z / scale + max(c * least[k] for c, k in zip(worth, home, strict=True))
 
 
 def by_levels(question: Question, found: Content) -> Fraction:
     """1 + Σ tanh(ε·gap/2): distances to a point map the space to a line without stretching it."""
-    space = question.space
-    source = whole(found["source"], 0, space.size - 1)
+    space, source = question.space, whole(found["source"], 0, question.space.size - 1)
     require(space.is_whole and not space.metric, "levels need a point of a graph with whole lengths")
     away = sorted({units for units in space.paths([source]) if units is not None})
     q = [space.factor(-question.eps, far - near, True) for near, far in itertools.pairwise(away)]
@@ -1065,23 +1076,12 @@ def by_block_channels(question: Question, found: Content) -> Fraction:
     return total(stays)
 
 
-UPPER: dict[str, Bound] = {
-    "packing": by_packing,
-    "cover": by_cover,
-    "points": lambda question, _: Fraction(question.space.size),
-    "dual": lambda question, found: dual_bound(question.space, question.eps, *question.objective(), found),
-    "tree": by_tree,
-    "blocks": by_blocks,
-    "block bounds": by_block_bounds,
-}
-EITHER = {"transitive": by_symmetry, "orbits": by_orbits, "parts": by_parts}
-LOWER: dict[str, Bound] = {
-    "channel": by_channel,
-    "kernel": by_kernel,
-    "levels": by_levels,
-    "tree": by_edges,
-    "blocks": by_block_channels,
-}
+UPPER: dict[str, Bound] = {"packing": by_packing, "cover": by_cover, "tree": by_tree, "blocks": by_blocks}
+UPPER |= {"block bounds": by_block_bounds, "points": lambda question, _: Fraction(question.space.size)}
+UPPER["dual"] = lambda question, found: dual_bound(question.space, question.eps, *question.objective(), found)
+EITHER = {"transitive": by_symmetry, "orbits": by_orbits, "columns": by_columns, "parts": by_parts}
+LOWER: dict[str, Bound] = {"channel": by_channel, "kernel": by_kernel, "levels": by_levels, "tree": by_edges}
+LOWER["blocks"] = by_block_channels
 
 
 def is_packing(certificate: Content) -> bool:
@@ -1295,8 +1295,8 @@ def _covered_map(t: Fraction, sizes: list[int], every: list[int], weights: Matri
     rows = [dot(row, list(map(Fraction, often[1]))) for row in weights]
     bound, ends = dot(rows, list(map(Fraction, often[0]))) / least, zip(sizes, every, counts, strict=True)
     away = [max(k // 2, size - 1 - k // 2 - k * (n - 1)) for size, k, n in ends]
-    lost = exp_high(t * root_ends(Fraction(away[0] ** 2 + away[1] ** 2))[1]) if any(away) else ONE
-    return min(bound * lost, Fraction(sizes[0] * sizes[1]))
+    far = t * root_ends(Fraction(away[0] ** 2 + away[1] ** 2))[1] if any(away) else ZERO
+    return min(bound * exp_high(min(far, Fraction(100))), Fraction(sizes[0] * sizes[1]))  # e^100 is enough
 
 
 def _map_sums(t: Fraction, every: list[int], weights: Matrix, counts: list[int], reach: int) -> Matrix:
@@ -1314,24 +1314,29 @@ def _map_sums(t: Fraction, every: list[int], weights: Matrix, counts: list[int],
         taken.append([k if 2 * place < n - 1 else a - 1 - k for place, k in enumerate(inward)])
     high, wide = map(len, taken)
     down, across = min(reach, high - 1), min(reach, wide - 1)
-    Work.spend(40 * (down + 1) * (across + 1) + int((high * (wide + 2 * across)) ** 1.6))
-    line, unit, largest = wide + 2 * across, 1 << 100, max(map(max, weights)) or ONE
+    line, unit, largest = wide + 2 * across, 10**30, max(map(max, weights)) or ONE
+    Work.spend(40 * (down + 1) * (across + 1) + 4 * line * (high + 2 * down))
     kernel, digits = {0: unit}, list[list[int]]()
     for a in range(-down, down + 1):
         squares = [(every[0] * a) ** 2 + (every[1] * b) ** 2 for b in range(-across, across + 1)]
         for square in set(squares) - kernel.keys():
-            kernel[square] = math.floor(exp_low(-t * root_ends(Fraction(square))[1]) * unit)
+            kernel[square] = math.floor(exp_ends(-t * root_ends(Fraction(square))[1], 128)[0] * unit)
         digits.append([kernel[square] for square in squares] + [0] * (wide - 1))
     scaled = [[math.floor(y * unit / largest) for y in row] for row in weights]
     spread = [[scaled[i][j] for j in taken[1]] + [0] * (2 * across) for i in taken[0]]
-    found = (long_number(digits) * long_number(spread)).to_bytes(32 * line * (high + 2 * down + 1), "little")
-    starts = ([32 * (i * line + j) for j in range(across, across + wide)] for i in range(down, down + high))
-    return [[int.from_bytes(found[k : k + 32], "little") * largest / unit**2 for k in row] for row in starts]
+    found = str(EXACTLY.multiply(long_number(digits), long_number(spread)))
+    found = found.zfill(PLACES * (line * (high + 2 * down + 1) - 1))
+    lines = (range(i * line + across, i * line + across + wide) for i in range(down, down + high))
+    return [[int(found[PLACES * k : PLACES * (k + 1)]) * largest / unit**2 for k in row] for row in lines]
 
 
-def long_number(rows: list[list[int]]) -> int:
-    """Numbers below 2^256 as the digits of one."""
-    return int.from_bytes(b"".join(digit.to_bytes(32, "little") for row in rows for digit in row), "little")
+# `decimal` multiplies long numbers quickly. Decimal places of a sum of 10^7 products of numbers up to 10^30.
+EXACTLY, PLACES = decimal.Context(prec=decimal.MAX_PREC, Emax=decimal.MAX_EMAX, traps=[decimal.Inexact]), 68
+
+
+def long_number(rows: list[list[int]]) -> decimal.Decimal:
+    """Numbers as the digits of one, the first as the highest."""
+    return EXACTLY.create_decimal("".join(f"{digit:0{PLACES}d}" for row in rows for digit in row))
 
 
 def _planar_noise(t: Fraction, sizes: list[int], terms: Any) -> Fraction:
@@ -1347,11 +1352,11 @@ def _planar_noise(t: Fraction, sizes: list[int], terms: Any) -> Fraction:
         whole_plane = 2 * PI_ENDS[1] / t**2 + t / (4 * PI_ENDS[0] ** 2) * rest
         quadrant = max(ZERO, (whole_plane - 1 - 4 * low) / 4)
     else:
-        Work.spend(100 * m * m)
+        Work.spend(20 * m * m)
         pairs = itertools.combinations_with_replacement(range(1, m + 1), 2)
-        waves = ((2 if a < b else 1) * exp_high(-t * root_ends(Fraction(a * a + b * b))[0]) for a, b in pairs)
+        away = ((2 if a < b else 1, root_ends(Fraction(a * a + b * b))[0]) for a, b in pairs)
         rest = PI_ENDS[1] / 2 * exp_high(-t * m) * (m / t + 1 / t**2)
-        quadrant = total(outward(wave, 1) for wave in waves) + rest
+        quadrant = total(times * outward(exp_ends(-t * root, 128)[1], 1) for times, root in away) + rest
     n, around = sizes[0] * sizes[1], 2 * (sizes[0] + sizes[1])
     return max(ONE, (n + around * low + 4 * quadrant) / (1 + 4 * high + 4 * quadrant))
 
@@ -2897,38 +2902,41 @@ KINDS = {name: globals()[re.sub("[^a-z]+", "_", name.lower())] for name in NAMES
 LABELLED = ("worst leakage", "approximate worst guess", "optimal design", "released mechanism")
 
 
-def numbers_in(value: Any) -> tuple[int, int]:
-    """How many numbers a file holds, and the digits of the longest."""
-    count, longest, waiting = 0, 1, [value]
-    while waiting:
-        item = waiting.pop()
-        waiting.extend(children(item))
-        count, longest = count + 1, max(longest, len(item) if isinstance(item, str) else 16)
-    return count, longest
-
-
 def long(value: Any) -> int:
-    """How long a list is, or how large a whole number; 0 for all else."""
-    return len(value) if isinstance(value, list) else value if type(value) is int else 0
+    """How long a list is, or how large a whole number below 10^9; 0 for all else."""
+    return len(value) if isinstance(value, list) else min(value, 10**9) if type(value) is int else 0
+
+
+# Kinds whose tables are compared or added up, never multiplied by each other.
+ADDED = ("optimal design", "leakage design", "likelihood", "documents", "released mechanism")
 
 
 def expected_seconds(proof: Content) -> float:
     """About what the check costs: reading every number, products of tables, and distances of all pairs."""
-    count, longest = numbers_in(proof)
-    # Multipliers are read once; products are of tables.
-    rows = [v for key, v in proof.items() if v and isinstance(v, list) and key != "multipliers"]
-    largest = max((len(row) * long(row[0]) for row in rows), default=0)
-    steps = 4.0 * count + 2.0 * largest * max((long(row[0]) for row in rows), default=0)
-    space = proof.get("space")
+    text, space, upper = json.dumps(proof), proof.get("space"), proof.get("upper")
+    steps, rows = 2.0 * text.count(",") + 0.1 * len(text), children(proof.get("rows"))
+    tables = [v for key, v in proof.items() if long(v) and (key != "safer" or "post" not in proof)]
+    filled = [(v, sum(x not in ("0", 0) for row in v for x in children(row))) for v in map(children, tables)]
+    pairs = () if proof["kind"] in ADDED else itertools.permutations(filled, 2)
+    fits = (m * n / len(b) for (a, m), (b, n) in pairs if a and b and long(a[0]) == len(b))
+    steps += 3.3 * max(fits, default=0) + 20000 * long(proof.get("metric"))
     if isinstance(space, dict):
-        size, edges = long(space.get("size")), long(space.get("edges"))
-        steps += 6.0 * (size + edges)
-        if any(f'"{name}"' in json.dumps(proof)[: 10**6] for name in ("kernel", "packing", "blocks")):
+        size, edges, listed = long(space.get("size")), long(space.get("edges")), long(space.get("pairs"))
+        steps += 3.0 * (size + edges) + 4.0 * listed * max(map(long, rows), default=0)
+        if any(f'"{name}"' in text for name in ("kernel", "packing", "blocks")):
             steps += 3.0 * min(size, LARGEST_TABLE) * (size + edges) if edges >= size or size < 100 else 0
+    if isinstance(upper, dict) and "reach" in upper:
+        held, reach = children(upper.get("weights")), min(long(upper["reach"]), 1000)
+        sides = (proof.get("rows"), long(held)), (proof.get("columns"), max(map(long, held), default=0))
+        high, wide = (min(long(n), 2 * reach + (a or long(n)) + 1) for n, a in sides)
+        down, across = min(reach, high), min(reach, wide)
+        steps += 30.0 * down * across + 4.0 * (high + 2 * down) * (wide + 2 * across)
+        steps += 20.0 * min(long(proof.get("terms")), 400) ** 2
     releases, bits = long(proof.get("releases")), long(proof.get("bits"))
     steps += 2000 * long(proof.get("terms")) if "strip" in proof else 0
-    steps += bits**2 * releases * (2 * releases + 1) / 2 + 20 * releases + 20 * long(proof.get("priors")) ** 2
-    return steps * (1 + longest / 40) / 1e6
+    steps += bits**2 * releases * (2 * releases + 1) / 8 + 20 * releases + 20 * long(proof.get("priors")) ** 2
+    steps += 6.5e6 * (max(map(long, children(proof.get("likelier"))), default=0) / 1e6) ** 1.9
+    return float(steps) / 1e6
 
 
 def checked_format(content: Any) -> Content:
@@ -2983,8 +2991,7 @@ def read(path: str) -> Any:
 
 def judged(path: str, seconds: float, quiet: bool) -> tuple[int, str, float, Content]:
     """The exit code of a file, what is said of it, how long it took, and what it holds."""
-    content: Content = {}
-    begun = time.monotonic()
+    content, begun = dict[str, Any](), time.monotonic()
     try:
         content = checked_format(read(path))
         cost = expected_seconds(content)
@@ -3016,10 +3023,9 @@ def main(arguments: Sequence[str] | None = None, bounded: bool = False) -> int:
     parser.add_argument("--seconds", type=float, default=600, help="begin nothing longer (default 600)")
     parser.add_argument("--json", action="store_true", help="one JSON object a proof")
     told = parser.parse_args(arguments)
-    Work.most = int(told.seconds * 1_000_000)
+    Work.most, worst = int(told.seconds * 1_000_000), 0
     if bounded:
         bound(told.seconds * len(told.proofs))
-    worst = 0
     for path in told.proofs:
         code, words, taken, content = judged(path, told.seconds, told.json)
         worst, about = max(worst, code), content.get("about")
