@@ -1,4 +1,5 @@
-"""The studio's server: an ε change answered in parts against an audit with its page anew, and the first page.
+"""The studio's server: an ε change answered in parts against an audit with its page anew, and the first page;
+and what every example takes of the engine under it.
 
 Answers are those of the tab that follows the slider: headline, guess, noise and ε, each with its picture and
 the table behind it.
@@ -13,12 +14,11 @@ import re
 import subprocess
 import sys
 import time
-import urllib.error
 import urllib.request
 from pathlib import Path
 from statistics import median
 
-from benchmarks import _studio_page
+from benchmarks import _studio_engine, _studio_page
 from benchmarks.harness import Row, compare
 from sievert.files import from_text
 from sievert.questions.audit import audit
@@ -32,7 +32,8 @@ MEANT = "an ε change, all answers"
 
 def run() -> list[Row]:
     """Server side, in this process; the last rows start servers of their own, and a browser."""
-    return [*(_change(values) for values in (10, 100, 1_000)), *_served(), *_studio_page.rows()]
+    changes = [_change(values) for values in (10, 100, 1_000)]
+    return [*changes, *_studio_engine.rows(), *_served(), *_studio_page.rows()]
 
 
 def _file(values: int, eps: float) -> str:
@@ -96,15 +97,8 @@ def _measured(server: subprocess.Popen[str], start: float) -> tuple[float, list[
 
 
 def _opened(opener: urllib.request.OpenerDirector, link: str) -> None:
-    while True:
-        try:
-            with opener.open(link) as reply:
-                reply.read()
-            return
-        except urllib.error.HTTPError:
-            raise
-        except urllib.error.URLError:
-            time.sleep(0.005)
+    with opener.open(link) as reply:
+        reply.read()
 
 
 def _asked(opener: urllib.request.OpenerDirector, base: str, text: str, eps: float) -> float:
@@ -118,8 +112,8 @@ def _asked(opener: urllib.request.OpenerDirector, base: str, text: str, eps: flo
     kind = {"content-type": "application/json"}
     request = urllib.request.Request(f"{base}/api/answer", json.dumps(body).encode(), kind)
     with opener.open(request) as reply:
-        found = json.loads(reply.read())
-    assert found["ok"]
+        found = [json.loads(line) for line in reply]
+    assert found[0]["ok"] and [line["part"] for line in found[1:]] == list(PARTS)
     return time.perf_counter() - start
 
 

@@ -20,7 +20,7 @@ from sievert.studio import Desk
 EXAMPLES = sorted(Path("examples").glob("*.toml"))
 PARTS = (
     *("headline", "guess", "noise", "epsilon", "releases", "compare", "design", "secrets", "places"),
-    *("inference", "budget", "proofs"),
+    *("inference", "release", "budget", "proofs"),
 )
 # What is quick for every example; the others are asked of a small one.
 QUICK = ("noise", "secrets", "places", "budget", "compare")
@@ -57,8 +57,8 @@ def test_every_part_of_a_small_file(desk: Desk, daily: str) -> None:
     assert found["headline"]["sentence"] == str(audit)
     assert found["headline"]["good"] is audit.passed
     answered = {name for name, part in found.items() if "refused" not in part}
-    assert set(PARTS) - answered == {"places", "inference", "budget"}
-    for name in ("places", "inference", "budget"):
+    assert set(PARTS) - answered == {"places", "inference", "release", "budget"}
+    for name in ("places", "inference", "release", "budget"):
         assert found[name]["refused"] and found[name]["nearest"]
     assert found["compare"]["good"] is True  # alpha 1/2 tells less than 1/4
     assert [item["name"] for item in found["proofs"]["downloads"]][-1] == "verify.py"
@@ -163,6 +163,22 @@ def test_an_edit_that_cannot_be(desk: Desk, daily: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "edit",
+    [
+        {"path": ["a"], "toml": "[" * 3_000 + "]" * 3_000},
+        {"path": ["a"] * 3_000, "value": 1},
+        {"path": ["a"], "value": json.loads("[" * 900 + "]" * 900)},
+    ],
+)
+def test_what_is_nested_too_deeply_is_told_in_a_sentence(
+    desk: Desk, daily: str, edit: dict[str, Any]
+) -> None:
+    deep = checked(desk, ".".join(["a"] * 3_000) + " = 1\n", edit)
+    for found in (deep, checked(desk, daily, edit)):
+        assert not found["ok"] and "nested too deeply" in found["errors"][0]["message"]
+
+
+@pytest.mark.parametrize(
     ("quantity", "limit"), [("guess", 0.8), ("bits", 0.5), ("odds", 3.0), ("advantage", 0.2)]
 )
 def test_a_limit_is_solved_backwards(desk: Desk, daily: str, quantity: str, limit: float) -> None:
@@ -238,8 +254,26 @@ def test_a_budget_elsewhere_is_not_read(tmp_path: Path, daily: str) -> None:
     desk = Desk(tmp_path / "here", "file.toml")
     for name in ("../budget.toml", str(tmp_path / "budget.toml"), "link.toml"):
         text = f'{daily}\n[release]\nledger = "{name}"\n'
-        part = asked(desk, text, "budget")["budget"]
-        assert "not read" in part["refused"] and "3" not in part["sentence"].replace(name, "")
+        parts = asked(desk, text, "budget", "release")
+        assert "not read" in parts["budget"]["refused"]
+        assert "not looked at" in parts["release"]["refused"]
+        for part in parts.values():
+            assert "3" not in part["sentence"].replace(name, "")
+
+
+def test_a_release_is_looked_at_as_by_its_command(tmp_path: Path) -> None:
+    """By the rules of --preview: the words of the command, nothing spent, nothing written."""
+    shutil.copy("examples/census-count.toml", tmp_path / "census-count.toml")
+    (tmp_path / "budgets").mkdir()
+    shutil.copy("examples/budgets/census.toml", tmp_path / "budgets" / "census.toml")
+    before = sorted(tmp_path.rglob("*"))
+    text = (tmp_path / "census-count.toml").read_text(encoding="utf-8")
+    part = asked(Desk(tmp_path, "census-count.toml"), text, "release")["release"]
+    found = sv.release.preview(tmp_path / "census-count.toml")
+    assert part["sentence"] == str(found) and part["good"] is found.possible
+    words = " ".join(sentence for _, sentences in part["sections"] for sentence in sentences)
+    assert f"{float(found.noise_sd):.4g}" in words
+    assert sorted(tmp_path.rglob("*")) == before
 
 
 # ── Nothing private ─────────────────────────────────────────────────────────────────────────────────────────
@@ -254,8 +288,9 @@ class Watch:
     hooked = False
 
 
-def _watch(event: str, arguments: tuple[Any, ...]) -> None:
-    if Watch.on and event == "open" and isinstance(arguments[0], str | bytes | os.PathLike):
+def _watch(event: str, arguments: tuple[Any, ...], watch: type[Watch] = Watch) -> None:
+    """Called until the very end, when the names of this module are gone already."""
+    if watch.on and event == "open" and isinstance(arguments[0], str | bytes | os.PathLike):
         OPENED.append(os.fsdecode(arguments[0]))
 
 
@@ -306,12 +341,17 @@ def test_private_data_are_not_opened(tmp_path: Path, opened: list[str]) -> None:
     daily = Path("examples/daily-question.toml").read_text(encoding="utf-8")
     data = '\n[data]\ninput = "private/data.csv"\ncolumn = "mood"\n[release]\nledger = "budget.toml"\n'
     said = ""
-    for text in (daily + data, DOCUMENTS, VECTORS):
+    attacked = (
+        DOCUMENTS.replace("[mechanism]", 'person = "folder"\n[mechanism]') + "[attack]\nsuccess = 0.3\n"
+    )
+    for text in (daily + data, DOCUMENTS, attacked, VECTORS):
         desk = Desk(tmp_path, "file.toml")
         found = checked(desk, text)
         assert found["ok"], found["errors"]
-        parts = asked(desk, text, *(PARTS if text != VECTORS else PARTS[:6]), other=text)
+        parts = asked(desk, text, *(PARTS if text != VECTORS else (*PARTS[:6], "release")), other=text)
         assert "refused" not in parts["headline"]
+        if text == attacked:
+            assert "private documents" in json.dumps(parts["design"]["sections"])
         exports = [dict(desk.export(text, form)) for form in ("toml", "python", "command")]
         said += json.dumps([found, parts, exports, dict(desk.report(text))])
         said += json.dumps(dict(desk.backward(text, "guess", 0.9)))

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from multiprocessing import Pipe
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -11,8 +10,8 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
 from sievert.studio import Gate, Studio, _site
-from sievert.studio._child import _answers
-from sievert.studio._children import Run
+from sievert.studio._child import answered
+from sievert.studio._children import Children, Run
 
 if TYPE_CHECKING:
     from sievert.studio._desk import Desk
@@ -25,7 +24,7 @@ JSON = {"content-type": "application/json"}
 
 def client_of(folder: Path, gate: Gate) -> TestClient:
     (folder / "file.toml").write_text("version = 1\n", encoding="utf-8")
-    studio = Studio(folder, "version = 1\n", "file.toml", gate)
+    studio = Studio(Children(folder, "file.toml"), "version = 1\n", gate)
     return TestClient(studio.app, BASE, raise_server_exceptions=True, follow_redirects=False)
 
 
@@ -80,6 +79,22 @@ def test_hosts_origins_and_cookies(client: TestClient, headers: dict[str, str], 
     if headers.get("host", "").startswith("localhost"):
         headers = {**headers, "cookie": "; ".join(f"{k}={v}" for k, v in client.cookies.items())}
     assert client.get("/", headers=headers).status_code == status
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        [("origin", BASE), ("origin", "http://evil.example")],
+        [("origin", "http://evil.example"), ("origin", BASE)],
+        [("Origin", BASE), ("origin", BASE)],
+        [("host", f"127.0.0.1:{PORT}"), ("host", f"127.0.0.1:{PORT}")],
+        [("sec-fetch-site", "same-origin"), ("Sec-Fetch-Site", "cross-site")],
+    ],
+)
+def test_what_is_said_twice_is_refused(client: TestClient, said: list[tuple[str, str]]) -> None:
+    assert client.get("/", headers=[("origin", BASE)]).status_code == 200
+    reply = client.get("/", headers=said)
+    assert reply.status_code == 403 and "once" in reply.json()["message"]
 
 
 def test_what_changes_anything_names_its_origin(client: TestClient) -> None:
@@ -210,7 +225,7 @@ def test_a_text_that_is_never_checked_is_given_up(
 ) -> None:
     monkeypatch.setattr(_site, "LONG", 0.01)
     monkeypatch.setattr(_site, "LONGEST_CHECK", 0.01)
-    studio = Studio(tmp_path, "version = 1\n", "file.toml", gate)
+    studio = Studio(Children(tmp_path, "file.toml"), "version = 1\n", gate)
     stuck = Stuck()
     monkeypatch.setattr(studio, "children", stuck)
     client = TestClient(studio.app, BASE, headers=OURS)
@@ -231,7 +246,7 @@ class Careless:
 
 @pytest.mark.parametrize(("text", "kind"), [("x", "OSError"), ("endless", "ValueError")])
 def test_what_nobody_expected_is_told_by_its_class_alone(text: str, kind: str) -> None:
-    here, there = Pipe()
-    desk = cast("Desk", Careless())
-    assert list(_answers(desk, "check", {"text": text}, there)) == []
-    assert here.recv() == ("failed", None, f"this could not be answered ({kind})")
+    told: list[tuple[str, Any, Any]] = []
+    answered(cast("Desk", Careless()), "check", {"text": text}, lambda *words: told.append(words))
+    failed = ("failed", None, f"this could not be answered ({kind})")
+    assert told == [("begun", None, None), failed]

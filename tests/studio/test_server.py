@@ -1,9 +1,11 @@
 """The studio with its child processes: answers, the cache, and jobs that are stopped."""
 
+import asyncio
 import json
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +14,28 @@ import pytest
 from starlette.testclient import TestClient
 
 from sievert.studio import Gate, Studio
+from sievert.studio._children import Children, Run
 from sievert.studio._first import FIRST
+from sievert.studio._requests import Problem
 
 PORT = 4712
 BASE = f"http://127.0.0.1:{PORT}"
 CANARY = "canary-7f3a91"
 # The guess after many releases of several tables is summed up for minutes.
-ENDLESS = "examples/clinic-statistics.toml"
+# A design of 400 places takes the better part of a minute.
+LONG_WORK = """version = 1
+[policy.secrets]
+metric = "euclidean"
+region = { south = 47.36, west = 8.5, north = 47.3958, east = 8.5529, cell = 200 }
+[query]
+kind = "record"
+[mechanism]
+kind = "planar-geometric"
+eps = 0.0025
+[use]
+loss = "distance"
+gap = 0.01
+"""
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +44,14 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Studio:
     shutil.copy("examples/daily-question.toml", folder / "daily.toml")
     (folder / "data.csv").write_text(f"mood\n{CANARY}\n", encoding="utf-8")
     text = (folder / "daily.toml").read_text(encoding="utf-8")
-    return Studio(folder, f'{text}\n[data]\ninput = "data.csv"\ncolumn = "mood"\n', "daily.toml", Gate(PORT))
+    data = '\n[data]\ninput = "data.csv"\ncolumn = "mood"\n'
+    return Studio(Children(folder, "daily.toml"), text + data, Gate(PORT))
+
+
+def awaited(work: Coroutine[Any, Any, Any]) -> Any:
+    """What comes of it in a thread of its own: Playwright's loop may run in this one."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, work).result()
 
 
 class Heard(list[str]):
@@ -54,7 +78,8 @@ def client(studio: Studio, heard: Heard) -> Iterator[TestClient]:
 def answered(client: TestClient, text: str, *parts: str, **given: Any) -> dict[str, Any]:
     reply = client.post("/api/answer", json={"text": text, "parts": parts, **given})
     assert reply.status_code == 200
-    found: dict[str, Any] = reply.json()
+    first, *rest = map(json.loads, reply.text.splitlines())
+    found: dict[str, Any] = {**first, "parts": {line["part"]: line["answer"] for line in rest}}
     for name, part in found["parts"].items():
         if "job" in part:  # on a busy machine
             found["parts"][name] = waited(client, part["job"])["answer"]
@@ -72,21 +97,24 @@ def waited(client: TestClient, job: str) -> dict[str, Any]:
 
 def test_the_form_and_the_first_text(client: TestClient, studio: Studio) -> None:
     found = client.get("/api/start").json()
+    form = client.get("/api/form").json()
     assert (
         found["text"] == studio.text and found["name"] == "daily.toml" and found["examples"] == ["daily.toml"]
     )
-    keys = [section["key"] for section in found["sections"]]
+    keys = [section["key"] for section in form["sections"]["policy"]]
     assert keys[:5] == ["", "policy", "query", "mechanism", "adversary"]
-    fields = {tuple(field["path"]): field for section in found["sections"] for field in section["fields"]}
+    fields = {
+        tuple(field["path"]): field for section in form["sections"]["policy"] for field in section["fields"]
+    }
     assert fields["accept", "guess"]["unit"] == "probability" and not fields["accept", "guess"]["rare"]
     assert fields["policy", "records"]["default"] == 1 and fields["policy", "person_records"]["rare"]
     assert fields["policy", "adjacency"]["choices"] == ["replace", "add-remove"]
     assert {("data", "input"), ("data", "column")} <= set(fields)
-    mechanism = next(section for section in found["sections"] if section["key"] == "mechanism")
+    mechanism = next(section for section in form["sections"]["policy"] if section["key"] == "mechanism")
     assert {"eps", "alpha"} <= {field["path"][1] for field in mechanism["variants"]["geometric"]}
-    assert all(field["help"] for section in found["sections"] for field in section["fields"])
-    assert set(found["sections_of"]) == {"policy", "documents", "vectors"}
-    assert found["schema"]["$schema"] and found["parts"][0]["name"] == "headline"
+    assert all(field["help"] for section in form["sections"]["policy"] for field in section["fields"])
+    assert set(form["sections"]) == {"policy", "documents", "vectors"}
+    assert form["version"] and form["parts"][0]["name"] == "headline"
 
 
 def test_one_round_trip_edits_and_answers(client: TestClient, studio: Studio) -> None:
@@ -125,6 +153,33 @@ def test_mistakes_are_replies_not_failures(client: TestClient, studio: Studio) -
     assert "already" in client.post("/api/backward", json=backward).json()["refused"]
     job = {"text": "version = 2\n", "part": "design"}
     assert client.post("/api/jobs", json=job).status_code == 422
+
+
+def test_a_failed_question_does_not_answer_for_the_next(client: TestClient, studio: Studio) -> None:
+    """Each reply belongs to its own question, however many before it could not be answered."""
+    for count in (3, 4, 5):
+        assert client.post("/api/export", json={"text": studio.text, "form": "nothing"}).status_code == 422
+        found = answered(client, studio.text, "headline", edits=[{"control": "releases", "value": count}])
+        assert f"observations = {count}" in found["text"]
+        assert f"after {count}" in found["parts"]["headline"]["sentence"]
+
+
+def test_words_about_a_question_that_is_over_are_not_heard(tmp_path: Path) -> None:
+    async def asked() -> tuple[Run, Run]:
+        children = Children(tmp_path, "file.toml")
+        try:
+            first, second = children.ask("export", text="", form="toml"), Run("x", "check")
+            await first.finished(60)
+            child = children._children[0]
+            child.run = second
+            for words in (("part", "check", "{}"), ("done", None, None)):
+                child._hear(first.id, *words)
+            return first, second
+        finally:
+            children.close()
+
+    first, second = awaited(asked())
+    assert first.state == "failed" and second.state == "cancelled" and second.parts == {}
 
 
 def test_a_budget_is_read_again_under_the_same_text(client: TestClient, studio: Studio) -> None:
@@ -175,8 +230,7 @@ def test_what_goes_out(client: TestClient, studio: Studio) -> None:
 
 
 def test_long_work_is_stopped_and_delays_nothing(client: TestClient, studio: Studio) -> None:
-    text = Path(ENDLESS).read_text(encoding="utf-8") + "\n[adversary]\nobservations = 900\n"
-    job = client.post("/api/jobs", json={"text": text, "part": "releases"}).json()["job"]
+    job = client.post("/api/jobs", json={"text": LONG_WORK, "part": "design"}).json()["job"]
     for _ in range(400):
         if client.get(f"/api/jobs/{job}").json()["state"] == "running":
             break
@@ -190,6 +244,28 @@ def test_long_work_is_stopped_and_delays_nothing(client: TestClient, studio: Stu
     found = answered(client, studio.text, "headline", edits=[{"control": "releases", "value": 4}])
     assert "after 4" in found["parts"]["headline"]["sentence"]
     assert client.delete("/api/jobs/nothing").status_code == 404
+
+
+def test_what_nobody_waits_for_is_left_alone() -> None:
+    """A limit whose page has gone on is not solved to its end, and the child that answers is not asked."""
+
+    class Gone:
+        async def is_disconnected(self) -> bool:
+            return True
+
+    async def asked() -> tuple[Run, str, list[str]]:
+        studio = Studio(Children(Path("examples").resolve(), "file.toml"), "version = 1\n", Gate(PORT))
+        run = studio.children.ask("form")
+        await run.finished(60)
+        gone: Any = Gone()
+        with pytest.raises(Problem) as problem:
+            await studio._aside(gone, "answer", text=LONG_WORK, parts=["design"], settings={})
+        states = [child.run.state for child in studio.children._children if child.run is not None]
+        studio.children.close()
+        return run, problem.value.message, states
+
+    run, message, states = awaited(asked())
+    assert run.state == "done" and message == "the work was stopped" and states == []
 
 
 def test_no_private_cell_was_in_any_reply(heard: Heard, capfd: pytest.CaptureFixture[str]) -> None:

@@ -20,33 +20,30 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sievert.studio._desk import Desk
 
-__all__ = ["work"]
+__all__ = ["answered", "work"]
+
+Asked = queue.SimpleQueue[tuple[str, str, dict[str, Any]]]
 
 # Seconds between two words about progress.
 NEWS = 0.1
 
 
 def work(pipe: Connection, folder: Path, name: str) -> None:
-    """Answer what comes through the pipe until it is closed."""
+    """Answer what comes through the pipe until it is closed; every word bears its question's number."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    asked: queue.SimpleQueue[tuple[str, dict[str, Any]]] = queue.SimpleQueue()
+    asked: Asked = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(pipe, asked), daemon=True).start()
     from sievert.studio._desk import Desk
 
     desk = Desk(folder, name)
-    for question, given in _questions(desk, asked):
+    for number, question, given in _questions(desk, asked):
         try:
-            pipe.send(("begun", None, None))
-            for item, answer in _answers(desk, question, given, pipe):
-                pipe.send(("part", item, answer))
-            pipe.send(("done", None, None))
+            answered(desk, question, given, lambda *words, number=number: pipe.send((number, *words)))
         except BrokenPipeError:
             return
 
 
-def _questions(
-    desk: Desk, asked: queue.SimpleQueue[tuple[str, dict[str, Any]]]
-) -> Iterator[tuple[str, dict[str, Any]]]:
+def _questions(desk: Desk, asked: Asked) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """One question after the other; while there is none yet, what the first answer needs is loaded."""
     stages = desk.warming()
     while True:
@@ -57,7 +54,7 @@ def _questions(
                 yield asked.get()
 
 
-def _listen(pipe: Connection, asked: queue.SimpleQueue[tuple[str, dict[str, Any]]]) -> None:
+def _listen(pipe: Connection, asked: Asked) -> None:
     while True:
         try:
             asked.put(pipe.recv())
@@ -65,24 +62,30 @@ def _listen(pipe: Connection, asked: queue.SimpleQueue[tuple[str, dict[str, Any]
             os._exit(0)
 
 
-def _answers(desk: Desk, question: str, given: dict[str, Any], pipe: Connection) -> Iterator[tuple[str, str]]:
-    """The parts as JSON; what nobody expected is told by its class alone, for it may quote anything."""
+def answered(desk: Desk, question: str, given: dict[str, Any], tell: Callable[..., None]) -> None:
+    """Tell the parts as JSON and then, once, how it ended.
+
+    What nobody expected is told by its class alone, for it may quote anything.
+    """
     from sievert.errors import SievertError
     from sievert.numerics import listening
 
+    tell("begun", None, None)
     try:
-        with listening(_news(pipe)):
+        with listening(_news(tell)):
             for item, answer in getattr(desk, question)(**given):
-                yield item, json.dumps(answer, allow_nan=False)
+                tell("part", item, json.dumps(answer, allow_nan=False))
     except BrokenPipeError:
         raise
     except SievertError as problem:
-        pipe.send(("failed", None, problem.in_file()))
+        tell("failed", None, problem.in_file())
     except Exception as problem:
-        pipe.send(("failed", None, f"this could not be answered ({type(problem).__name__})"))
+        tell("failed", None, f"this could not be answered ({type(problem).__name__})")
+    else:
+        tell("done", None, None)
 
 
-def _news(pipe: Connection) -> Callable[[str, int, int | None], None]:
+def _news(told: Callable[..., None]) -> Callable[[str, int, int | None], None]:
     """Tells the parent how far the work has come, now and then."""
     last = 0.0
 
@@ -91,6 +94,6 @@ def _news(pipe: Connection) -> Callable[[str, int, int | None], None]:
         now = time.monotonic()
         if now - last >= NEWS:
             last = now
-            pipe.send(("progress", words, (done, total)))
+            told("progress", words, (done, total))
 
     return tell

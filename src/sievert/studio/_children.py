@@ -89,25 +89,30 @@ class _Child:
         self.process.start()
         theirs.close()
         self.run: Run | None = None
-        self._loop = asyncio.get_running_loop()
-        threading.Thread(target=self._listen, daemon=True).start()
+        self.heard = False
 
-    def _listen(self) -> None:
+    def hear(self) -> None:
+        """From now on what it says is heard in the loop that runs."""
+        if not self.heard:
+            self.heard = True
+            threading.Thread(target=self._listen, args=(asyncio.get_running_loop(),), daemon=True).start()
+
+    def _listen(self, loop: asyncio.AbstractEventLoop) -> None:
         while True:
             try:
                 message = self.pipe.recv()
             except (EOFError, OSError):
-                message = ("gone", None, None)
+                message = (None, "gone", None, None)
             try:
-                self._loop.call_soon_threadsafe(self._hear, *message)
+                loop.call_soon_threadsafe(self._hear, *message)
             except RuntimeError:  # the loop is closed: nobody waits any more
                 return
-            if message[0] == "gone":
+            if message[1] == "gone":
                 return
 
-    def _hear(self, what: str, item: Any, content: Any) -> None:
+    def _hear(self, number: str | None, what: str, item: Any, content: Any) -> None:
         run = self.run
-        if run is None:
+        if run is None or number not in (None, run.id):  # a word about a question that is over
             return
         if what == "begun":
             run.state = "running"
@@ -127,8 +132,9 @@ class _Child:
         return self.run is None and self.process.is_alive()
 
     def asks(self, run: Run, given: dict[str, Any]) -> None:
+        self.hear()
         self.run = run
-        self.pipe.send((run.question, given))
+        self.pipe.send((run.id, run.question, given))
 
     def stop(self) -> None:
         self.process.kill()
@@ -139,7 +145,7 @@ class _Child:
 
 
 class Children:
-    """The children of one server; they live in its event loop.
+    """The children of one server; they are heard in its event loop.
 
     Parameters
     ----------
@@ -148,26 +154,29 @@ class Children:
     """
 
     def __init__(self, folder: Path, name: str) -> None:
-        self._folder, self._name = folder, name
+        self.folder, self.name = folder, name
         self._children: list[_Child] = []
         self._numbers = itertools.count(1)
 
     def start(self) -> None:
-        """Have an idle child, that gets warm meanwhile."""
+        """Have an idle child, that gets warm meanwhile; no loop need run yet."""
         self._children = [child for child in self._children if child.process.is_alive()]
         if not any(child.idle for child in self._children):
             while len(self._children) >= MOST:
                 self._children.pop(0).stop()
-            self._children.append(_Child(self._folder, self._name))
+            self._children.append(_Child(self.folder, self.name))
 
-    def ask(self, question: str, wanted: Sequence[str] = (), **given: Any) -> Run:
-        """Begin to answer a question."""
+    def ask(self, question: str, wanted: Sequence[str] = (), *, aside: bool = False, **given: Any) -> Run:
+        """Begin to answer a question; one that is asked aside leaves the child that answered last alone."""
         run = Run(str(next(self._numbers)), question, tuple(wanted))
         self.start()
-        child = next(child for child in self._children if child.idle)
-        # The youngest work last: the oldest gives way first.
-        self._children.remove(child)
-        self._children.append(child)
+        idle = [child for child in self._children if child.idle]
+        # The one that answered last knows most about the text.
+        child = idle[0] if aside else idle[-1]
+        if not aside:
+            # The youngest work last: the oldest gives way first.
+            self._children.remove(child)
+            self._children.append(child)
         child.asks(run, given)
         return run
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from sievert.files import Described, identified
+from sievert.files import Described, TextScenario, identified
 from sievert.proofs import Proof
 from sievert.report import Page, page_html
 from sievert.studio._case import Case
-from sievert.studio._questions import other_case, proofs_of
+from sievert.studio._questions import looked_at, other_case, proofs_of
 from sievert.studio._shown import Shown, of_page, refused
 
-__all__ = ["asked", "compare", "headline", "page_of", "proofs", "whole"]
+__all__ = ["asked", "compare", "headline", "page_of", "preview", "proofs", "whole"]
 
 Settings = Mapping[str, Any]
+NOT_ASKED = "[attack] success is about private documents, and the studio reads none; run `sievert {} {}`."
 
 
 @dataclass(frozen=True)
@@ -66,11 +67,28 @@ def asked(question: str) -> Callable[[Case, Settings], Shown]:
     """The answer of a command."""
 
     def answer(case: Case, settings: Settings) -> Shown:
-        answers = _answers(case.scenario)
-        found = case.once(question, lambda: answers.about(question, case.scenario))
-        return of_page(answers.content(found, case.scenario))
+        answers, scenario = _answers(case.scenario), _without_attack(case.scenario)
+        found = case.once(question, lambda: answers.about(question, scenario))
+        shown = of_page(answers.content(found, scenario))
+        if scenario is not case.scenario:
+            shown["sections"].append(
+                ["What is not asked here", [NOT_ASKED.format(question, scenario.source)]]
+            )
+        return shown
 
     return answer
+
+
+def _without_attack(scenario: Described) -> Described:
+    """The file without the one key by which an answer is computed from private documents."""
+    if not isinstance(scenario, TextScenario):
+        return scenario
+    attack = scenario.document.attack
+    if attack is None or attack.success is None:
+        return scenario
+    said = attack.model_dump(exclude_unset=True, exclude={"success"})
+    quiet = type(attack).model_validate(said)
+    return replace(scenario, document=scenario.document.model_copy(update={"attack": quiet}))
 
 
 def compare(case: Case, settings: Settings) -> Shown:
@@ -82,6 +100,14 @@ def compare(case: Case, settings: Settings) -> Shown:
         return refused(f"Only A has [{case.scenario.table}]; compare two files of one kind.")
     answers = _answers(case.scenario)
     return of_page(answers.content(answers.compare(case.scenario, other.scenario), case.scenario))
+
+
+def preview(case: Case, settings: Settings) -> Shown:
+    """What `sievert release --preview` says."""
+    from sievert.release import preview as look
+
+    found: Any = case.scenario
+    return looked_at(case, lambda: _answers(found).content(look(found), found))
 
 
 def proofs(case: Case, settings: Settings) -> Shown:

@@ -28,7 +28,7 @@ __all__ = ["Desk"]
 KEPT = 12
 
 Shown = dict[str, Any]
-Parts = Iterator[tuple[str, Shown]]
+Parts = Iterator[tuple[str, Any]]
 
 
 class Desk:
@@ -46,10 +46,8 @@ class Desk:
 
     def warming(self) -> Iterator[str]:
         """Load what answers need, step by step: a child does so while nobody asks."""
-        from sievert.studio._sections import sections
-
-        sections()
-        yield "the form"
+        for name, _ in self.form():
+            yield name
         from sievert.studio._parts import answered
 
         case = self.case(FIRST)
@@ -75,18 +73,15 @@ class Desk:
 
     # ── Questions ───────────────────────────────────────────────────────────────────────────────────────────
 
-    def start(self) -> Parts:
-        """What the form is made of."""
-        from sievert.files import document_schema
+    def form(self) -> Parts:
+        """What the page is made of."""
         from sievert.studio._controls import QUANTITIES
         from sievert.studio._sections import sections
 
-        yield "version", {"version": package_version()}
-        yield "schema", document_schema()
-        forms = {table: sections(table) for table in ("policy", "documents", "vectors")}
-        yield "sections", {"sections": forms["policy"], "sections_of": forms}
-        yield "parts", {"parts": [{"name": name, "title": title} for name, title in TITLES.items()]}
-        yield "quantities", {"quantities": list(QUANTITIES)}
+        yield "sections", {table: sections(table) for table in ("policy", "documents", "vectors")}
+        yield "parts", [{"name": name, "title": title} for name, title in TITLES.items()]
+        yield "quantities", list(QUANTITIES)
+        yield "version", package_version()
 
     def check(self, text: str, edits: Sequence[Mapping[str, Any]] = ()) -> Parts:
         """The text after edits, whether it is right, and where it is not."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 __all__ = ["HEADERS", "Gate"]
@@ -30,6 +30,8 @@ HEADERS = {
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
 SAFE = ("GET", "HEAD")
+# Of two that contradict each other, somebody else might read the other one.
+ONCE = ("host", "origin", "cookie", "sec-fetch-site", "content-type")
 
 
 @dataclass
@@ -68,13 +70,17 @@ class Gate:
             self.token = None
         return right
 
-    def refusal(self, method: str, headers: Mapping[str, str], *, upgrade: bool = False) -> str | None:
+    def refusal(self, method: str, given: Iterable[tuple[str, str]]) -> str | None:
         """Why a request is refused before anything else is looked at; None: it is not."""
+        told = [(name.lower(), value) for name, value in given]
+        headers = dict(told)
+        if any(sum(name == once for name, _ in told) > 1 for once in ONCE):
+            return f"each of {', '.join(ONCE)} may be said once"
         hosts = (f"127.0.0.1:{self.port}", f"localhost:{self.port}")
         host = headers.get("host", "")
         if host not in hosts:
             return "the Host is not this studio's"
-        if upgrade or "upgrade" in headers:
+        if "upgrade" in headers:
             return "nothing is upgraded here: the studio has no websockets"
         origin = headers.get("origin")
         if origin is not None and origin != f"http://{host}":

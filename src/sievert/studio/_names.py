@@ -13,6 +13,7 @@ TITLES = {
     "secrets": "Secrets",
     "places": "Places",
     "inference": "Inference",
+    "release": "What a release would do",
     "budget": "Budget",
     "proofs": "Proofs",
 }

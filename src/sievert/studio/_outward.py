@@ -12,7 +12,8 @@ from sievert.files import Scenario, as_python
 from sievert.numerics import brief
 from sievert.questions import largest_for_mechanism
 from sievert.questions.explain import weakest_for_file
-from sievert.report import audit
+from sievert.release import drawn_proof
+from sievert.report import audit, page_with_proof
 from sievert.studio._case import Case
 from sievert.studio._described import page_of
 from sievert.studio._folder import inside
@@ -44,11 +45,13 @@ def _stands(case: Case, text: str, name: str) -> bool:
 
 
 def report(case: Case, name: str) -> str:
-    """The page of the audit, to be kept."""
+    """The page of the audit with the proof of what is drawn, to be kept."""
     command = shlex.join(["sievert", "audit", name, "--report", "page.html"])
     if isinstance(case.scenario, Scenario):
-        return audit.page(case.audit, case.scenario, command)
-    return page_of(case, command)
+        page = audit.page(case.audit, case.scenario, command)
+    else:
+        page = page_of(case, command)
+    return page_with_proof(page, drawn_proof(case.scenario))
 
 
 def backward(case: Case, quantity: str, limit: float) -> dict[str, Shown]:

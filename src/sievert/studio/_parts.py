@@ -37,6 +37,7 @@ PARTS = {
     "secrets": Part(_policy.secrets),
     "places": Part(_policy.places),
     "inference": Part(_questions.inference, _described.asked("infer")),
+    "release": Part(_questions.preview, _described.preview),
     "budget": Part(_questions.budget, _questions.budget),
     "proofs": Part(_questions.proofs, _described.proofs),
 }

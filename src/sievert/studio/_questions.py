@@ -1,4 +1,4 @@
-"""The parts that are questions of their own: compare, design, inference, budget and proofs.
+"""The parts that are questions of their own: compare, design, inference, release, budget and proofs.
 
 Each is the content of that command's page, so that the studio and a report never say different things.
 """
@@ -13,13 +13,23 @@ from sievert.errors import FileError, SievertError
 from sievert.files import Described, Scenario, identified
 from sievert.proofs import Proof, checker_path, save_proof
 from sievert.questions import guesses, headline
-from sievert.report import Picture, Table, audit, guesses_side_by_side
+from sievert.report import Page, Picture, Table, audit, guesses_side_by_side
 from sievert.report import compare as comparing
 from sievert.studio._case import Case
 from sievert.studio._folder import inside
 from sievert.studio._shown import Shown, of_page, of_pictures, refused
 
-__all__ = ["budget", "compare", "design", "inference", "proofs", "proofs_of"]
+__all__ = [
+    "budget",
+    "compare",
+    "design",
+    "inference",
+    "looked_at",
+    "other_case",
+    "preview",
+    "proofs",
+    "proofs_of",
+]
 
 Settings = Mapping[str, Any]
 NAMES = ("A", "B")
@@ -111,13 +121,39 @@ def budget(case: Case, settings: Settings) -> Shown:
     if rules is None or rules.ledger is None:
         return refused("The file names no budget: [release] ledger is missing.", "Ask over releases.")
     try:
-        path = inside(case.folder, rules.ledger)
-        inside(case.folder, str(Path(rules.ledger).with_suffix(".ledger")))
-        key = getattr(rules, "ledger_key", None)
+        _inside(case)
+        path, key = inside(case.folder, rules.ledger), getattr(rules, "ledger_key", None)
         secret = None if key is None else read_key(inside(case.folder, key))
     except FileError as problem:
         return refused(f"The budget is not read: {problem}")
     return of_page(ledger.content(account(path, key=secret)))
+
+
+def _inside(case: Case) -> None:
+    """Refuse a ledger, its key or an output that lies elsewhere, or leads there."""
+    rules = case.scenario.document.release
+    for key in ("ledger", "ledger_key", "output"):
+        name = getattr(rules, key, None)
+        if name is not None:
+            inside(case.folder, name)
+            inside(case.folder, str(Path(name).with_suffix(".ledger")))
+
+
+def preview(case: Case, settings: Settings) -> Shown:
+    """What `sievert release --preview` says: no data are read, nothing is spent and nothing is written."""
+    from sievert.release import preview as look
+    from sievert.report import release as releasing
+
+    return looked_at(case, lambda: releasing.content(look(case.of_records), case.of_records))
+
+
+def looked_at(case: Case, look: Callable[[], Page]) -> Shown:
+    """The preview of a release whose ledger and output lie in the folder."""
+    try:
+        _inside(case)
+    except FileError as problem:
+        return refused(f"The release is not looked at: {problem}")
+    return of_page(look())
 
 
 # ── Proofs ──────────────────────────────────────────────────────────────────────────────────────────────────

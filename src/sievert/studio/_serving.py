@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import socket
-import webbrowser
 from pathlib import Path
 
 from sievert.errors import FileError, SievertError
+from sievert.studio._children import Children
 from sievert.studio._first import FIRST
 from sievert.studio._gate import Gate
 
@@ -26,20 +26,30 @@ def serve(file: Path | None = None, port: int = 0, *, browser: bool = True) -> N
     """
     folder, name = (Path(), "untitled.toml") if file is None else (file.parent, file.name)
     text = FIRST if file is None else _text_of(file)
+    listener = _listener(port)
+    # The child that computes gets warm while the server is loaded and the browser opens.
+    children = Children(folder.resolve(), name)
+    children.start()
     try:
-        import uvicorn
-
-        from sievert.studio._site import Studio
+        _serve(listener, children, text, browser)
     except ModuleNotFoundError as problem:
         raise SievertError(
             f"the studio needs {problem.name}: install it with `pip install 'sievert[studio]'`"
         ) from None
-    listener = _listener(port)
+    finally:
+        children.close()
+        listener.close()
+
+
+def _serve(listener: socket.socket, children: Children, text: str, browser: bool) -> None:
+    import uvicorn
+
+    from sievert.studio._site import Studio
+
     gate = Gate(listener.getsockname()[1])
-    studio = Studio(folder.resolve(), text, name, gate)
     # Nothing is logged: a log would outlive the page.
     config = uvicorn.Config(
-        studio.app,
+        Studio(children, text, gate).app,
         log_level="critical",
         access_log=False,
         ws="none",
@@ -50,6 +60,8 @@ def serve(file: Path | None = None, port: int = 0, *, browser: bool = True) -> N
     )
     print(f"The studio is at {gate.link}\nThe link works once; press Ctrl-C here to end.", flush=True)
     if browser:
+        import webbrowser
+
         webbrowser.open(gate.link)
     uvicorn.Server(config).run(sockets=[listener])
 
@@ -66,13 +78,14 @@ def _text_of(file: Path) -> str:
 
 
 def _listener(port: int) -> socket.socket:
-    """A socket that only this machine reaches."""
+    """A socket that only this machine reaches, and that listens: who comes early waits in its queue."""
     if not 0 <= port <= LARGEST_PORT:
         raise SievertError(f"port is {port}; give one from 0 (any free one) to {LARGEST_PORT}")
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((LOOPBACK, port))
+        listener.listen()
     except OSError as problem:
         listener.close()
         raise SievertError(f"port {port} of {LOOPBACK} cannot be used ({problem.strerror})") from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -12,21 +13,19 @@ from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
-from starlette.requests import ClientDisconnect, Request
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sievert.errors import SievertError
+from sievert.studio import _requests as requests
 from sievert.studio._children import Children, Run
 from sievert.studio._folder import inside
 from sievert.studio._gate import HEADERS, SAFE, Gate
-from sievert.studio._names import TITLES
 
 __all__ = ["Studio"]
 
-# Bytes of a request; a file with longer lists names tables.
-LARGEST_BODY = 2_000_000
 # Seconds that an answer is waited for, and a headline; what takes longer goes on as a job.
 PATIENCE, HEADLINE = 1.0, 4.0
 # Seconds after which a text that is still being checked is given up: a pattern may name a whole disk.
@@ -40,28 +39,19 @@ STATIC = re.compile(r"[a-z0-9-]+\.(js|css|svg|html)")
 TYPES = {"js": "text/javascript", "css": "text/css", "svg": "image/svg+xml", "html": "text/html"}
 
 
-class Problem(Exception):
-    """A request that is answered by a status and a sentence."""
-
-    def __init__(self, status: int, message: str) -> None:
-        super().__init__(message)
-        self.status, self.message = status, message
-
-
 class Studio:
     """The application of one folder.
 
     Parameters
     ----------
-    folder : what may be read; all else is out of reach
+    children : who answers, about which folder: all else is out of reach
     text : of the file that the page opens with
-    name : of that file
     gate : who may ask
     """
 
-    def __init__(self, folder: Path, text: str, name: str, gate: Gate) -> None:
-        self.folder, self.text, self.name, self.gate = folder, text, name, gate
-        self.children = Children(folder, name)
+    def __init__(self, children: Children, text: str, gate: Gate) -> None:
+        self.folder, self.name = children.folder, children.name
+        self.children, self.text, self.gate = children, text, gate
         self._answers: OrderedDict[tuple[str, str, str], str] = OrderedDict()
         self._jobs: OrderedDict[str, tuple[Run, str, str, str]] = OrderedDict()
         self.app = _Gated(
@@ -70,6 +60,7 @@ class Studio:
                     Route("/", self._page),
                     Route("/static/{name}", self._static),
                     Route("/api/start", self._asked(self._start)),
+                    Route("/api/form", self._asked(self._form)),
                     Route("/api/open", self._asked(self._open), methods=["POST"]),
                     Route("/api/check", self._asked(self._check), methods=["POST"]),
                     Route("/api/edit", self._asked(self._edit), methods=["POST"]),
@@ -115,21 +106,17 @@ class Studio:
 
         async def asked(request: Request) -> Response:
             try:
-                given = {} if request.method != "POST" else await _body(request)
+                given = {} if request.method != "POST" else await requests.body(request)
                 return await answer(request, given)
-            except Problem as problem:
+            except requests.Problem as problem:
                 return _json({"message": problem.message}, problem.status)
 
         return asked
 
     async def _start(self, request: Request, given: Mapping[str, Any]) -> Response:
-        run = await self._whole("start")
-        told = [json.loads(part) for name, part in run.parts.items() if name != "schema"]
-        merged = {key: item for part in told for key, item in part.items()}
+        """What is known before anything is loaded."""
         return _json(
             {
-                **merged,
-                "schema": json.loads(run.parts["schema"]),
                 "text": self.text,
                 "name": self.name,
                 "folder_name": self.folder.resolve().name,
@@ -137,25 +124,29 @@ class Studio:
             }
         )
 
+    async def _form(self, request: Request, given: Mapping[str, Any]) -> Response:
+        run = await self._whole("form")
+        return _json_with({}, run.parts)
+
     async def _open(self, request: Request, given: Mapping[str, Any]) -> Response:
-        name = _text(given, "name")
+        name = requests.text(given, "name")
         if name not in _files(self.folder):
-            raise Problem(404, "there is no such file in the folder of the studio")
+            raise requests.Problem(404, "there is no such file in the folder of the studio")
         try:
             path = inside(self.folder, name)
             return _json({"name": name, "text": path.read_text(encoding="utf-8-sig")})
         except (OSError, SievertError, UnicodeDecodeError):
-            raise Problem(422, f"{name} cannot be read") from None
+            raise requests.Problem(422, f"{name} cannot be read") from None
 
     async def _check(self, request: Request, given: Mapping[str, Any]) -> Response:
-        return _json(await self._checked(_text(given, "text"), _edits(given)))
+        return _json(await self._checked(requests.text(given, "text"), requests.edits(given)))
 
     async def _edit(self, request: Request, given: Mapping[str, Any]) -> Response:
         edit = {key: given[key] for key in ("path", "value", "toml", "control") if key in given}
-        found = await self._checked(_text(given, "text"), _edits({"edits": [edit]}))
+        found = await self._checked(requests.text(given, "text"), requests.edits({"edits": [edit]}))
         wrong = [error for error in found["errors"] if error["path"] == list(edit.get("path", ()))]
         if found["text"] == given["text"] and wrong:
-            raise Problem(422, wrong[0]["message"])
+            raise requests.Problem(422, wrong[0]["message"])
         return _json({"text": found["text"]})
 
     async def _checked(self, text: str, edits: list[dict[str, Any]]) -> dict[str, Any]:
@@ -164,37 +155,51 @@ class Studio:
         return found
 
     async def _answer(self, request: Request, given: Mapping[str, Any]) -> Response:
-        parts, settings = _parts(given), _table(given, "settings")
-        found = await self._checked(_text(given, "text"), _edits(given))
-        answers = await self._parts(found, parts, settings) if found["ok"] else {}
-        return _json_with(found, "parts", answers)
+        """The text after its edits, and then each part on a line of its own, as soon as it is known."""
+        parts, settings = requests.parts(given), requests.table(given, "settings")
+        found = await self._checked(requests.text(given, "text"), requests.edits(given))
 
-    async def _parts(
+        async def lines() -> AsyncIterator[str]:
+            yield f"{json.dumps(found, allow_nan=False)}\n"
+            try:
+                async for name, answer in self._told(found, parts if found["ok"] else [], settings):
+                    yield f'{{"part": {json.dumps(name)}, "answer": {answer}}}\n'
+            except requests.Problem as problem:
+                yield f"{json.dumps({'message': problem.message})}\n"
+
+        return StreamingResponse(lines(), media_type="application/x-ndjson")
+
+    async def _told(
         self, found: dict[str, Any], parts: list[str], settings: dict[str, Any]
-    ) -> dict[str, str]:
-        """The parts as JSON; those that take long go on as jobs."""
+    ) -> AsyncIterator[tuple[str, str]]:
+        """The parts as JSON, in their order; those that take long go on as jobs."""
         state, set_ = found["hash"], json.dumps(settings, sort_keys=True)
-        kept = self._answers
-        known = {name: kept[state, name, set_] for name in parts if (state, name, set_) in kept}
+        known = {name: self._answers[key] for name in parts if (key := (state, name, set_)) in self._answers}
         missing = [name for name in parts if name not in known]
+        run, patience = None, PATIENCE
         if missing:
             run = self.children.ask("answer", missing, text=found["text"], parts=missing, settings=settings)
-            await run.has(missing[0], LONG)
-            if not run.over:
-                self.children.start()
-                await run.has(missing[0], HEADLINE if missing[0] == "headline" else PATIENCE)
-                await run.finished(PATIENCE)
-            self._keep(run, state, set_)
-            if run.state == "failed":
-                raise Problem(422, run.problem)
-            for name in missing:
+        for name in parts:
+            if run is not None and name not in known:
+                since = time.monotonic()
+                await self._has(run, name, HEADLINE if name == "headline" else patience)
+                patience = max(0.0, patience - (time.monotonic() - since) * (name != "headline"))
+                self._keep(run, state, set_)
+                if run.state == "failed":
+                    raise requests.Problem(422, run.problem)
                 job = "" if name in run.parts else self._register(run, name, state, set_)
                 known[name] = json.dumps({"job": job}) if job else run.parts[name]
-        return {name: known[name] for name in parts}
+            yield name, known[name]
+
+    async def _has(self, run: Run, name: str, seconds: float) -> None:
+        """Wait for a part, so long at most; meanwhile another child gets warm for the next question."""
+        if not await run.has(name, LONG) and not run.over:
+            self.children.start()
+            await run.has(name, seconds)
 
     def _keep(self, run: Run, state: str, set_: str) -> None:
         for name, part in run.parts.items():
-            if name == "budget":  # a release may change it under the same text
+            if name in ("release", "budget"):  # a release may change them under the same text
                 continue
             self._answers[state, name, set_] = part
             self._answers.move_to_end((state, name, set_))
@@ -215,48 +220,65 @@ class Studio:
             self.children.start()
             if not await run.finished(seconds):
                 self.children.cancel(run)
-                raise Problem(422, f"the text took more than {seconds:g} s to check, and was left alone")
-        if run.state != "done":
-            raise Problem(422, run.problem or "the work was stopped")
-        return run
+                raise requests.Problem(
+                    422, f"the text took more than {seconds:g} s to check, and was left alone"
+                )
+        return _done(run)
+
+    async def _aside(self, request: Request, question: str, **given: Any) -> Run:
+        """A question that is left alone once nobody waits for its answer."""
+        run, since = self.children.ask(question, aside=True, **given), time.monotonic()
+        while not await run.finished(LONG):
+            self.children.start()
+            # To load another child takes as long as short work does: that is let be.
+            if time.monotonic() - since > PATIENCE and await request.is_disconnected():
+                self.children.cancel(run)
+        return _done(run)
 
     async def _backward(self, request: Request, given: Mapping[str, Any]) -> Response:
         limit = given.get("limit")
         if not isinstance(limit, int | float) or isinstance(limit, bool) or not abs(limit) < LARGEST_LIMIT:
-            raise Problem(422, "limit must be a number")
-        run = await self._whole(
-            "backward", text=_text(given, "text"), quantity=_text(given, "quantity"), limit=float(limit)
+            raise requests.Problem(422, "limit must be a number")
+        run = await self._aside(
+            request,
+            "backward",
+            text=requests.text(given, "text"),
+            quantity=requests.text(given, "quantity"),
+            limit=float(limit),
         )
         told = {name: json.loads(part) for name, part in run.parts.items()}
         return _json({"refused": told["refused"]["sentence"]} if "refused" in told else told)
 
     async def _export(self, request: Request, given: Mapping[str, Any]) -> Response:
         run = await self._whole(
-            "export", text=_text(given, "text"), form=_text(given, "form"), name=self._named(given)
+            "export",
+            text=requests.text(given, "text"),
+            form=requests.text(given, "form"),
+            name=self._named(given),
         )
         return _json(json.loads(run.parts["export"]))
 
     async def _report(self, request: Request, given: Mapping[str, Any]) -> Response:
         opened = self._named(given)
-        run = await self._whole("report", text=_text(given, "text"), name=opened)
+        run = await self._whole("report", text=requests.text(given, "text"), name=opened)
         name = f"{Path(opened).stem}.html"
         headers = {"content-disposition": f'attachment; filename="{re.sub("[^A-Za-z0-9._-]", "-", name)}"'}
         return Response(json.loads(run.parts["report"])["html"], 200, headers, "text/html")
 
     def _named(self, given: Mapping[str, Any]) -> str:
         """The file that the page has opened; the first one unless it says so."""
-        name = _text(given, "name") if "name" in given else self.name
+        name = requests.text(given, "name") if "name" in given else self.name
         if name != self.name and name not in _files(self.folder):
-            raise Problem(404, "there is no such file in the folder of the studio")
+            raise requests.Problem(404, "there is no such file in the folder of the studio")
         return name
 
     # ── Jobs ────────────────────────────────────────────────────────────────────────────────────────────────
 
     async def _job(self, request: Request, given: Mapping[str, Any]) -> Response:
-        name, settings = _parts({"parts": [given.get("part")]})[0], _table(given, "settings")
-        found = await self._checked(_text(given, "text"), [])
+        name, settings = requests.parts({"parts": [given.get("part")]})[0], requests.table(given, "settings")
+        found = await self._checked(requests.text(given, "text"), [])
         if not found["ok"]:
-            raise Problem(422, found["errors"][0]["message"])
+            raise requests.Problem(422, found["errors"][0]["message"])
         run = self.children.ask("answer", [name], text=found["text"], parts=[name], settings=settings)
         self.children.start()
         return _json({"job": self._register(run, name, found["hash"], json.dumps(settings, sort_keys=True))})
@@ -264,7 +286,7 @@ class Studio:
     def _of(self, request: Request) -> tuple[Run, str, str, str]:
         found = self._jobs.get(request.path_params["id"])
         if found is None:
-            raise Problem(404, "there is no such job")
+            raise requests.Problem(404, "there is no such job")
         return found
 
     async def _job_state(self, request: Request, given: Mapping[str, Any]) -> Response:
@@ -275,12 +297,18 @@ class Studio:
             told["progress"] = dict(zip(("words", "done", "total"), run.progress, strict=True))
         if run.state == "failed":
             told["message"] = run.problem
-        return _json_with(told, "answer", run.parts.get(name))
+        return _json_with(told, {"answer": run.parts.get(name, "null")})
 
     async def _job_end(self, request: Request, given: Mapping[str, Any]) -> Response:
         run = self._of(request)[0]
         self.children.cancel(run)
         return _json({"state": run.state})
+
+
+def _done(run: Run) -> Run:
+    if run.state != "done":
+        raise requests.Problem(422, run.problem or "the work was stopped")
+    return run
 
 
 class _Gated:
@@ -293,7 +321,7 @@ class _Gated:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
         if scope["type"] == "websocket":
             await receive()
             await send({"type": "websocket.close", "code": 1008})
@@ -316,78 +344,6 @@ class _Gated:
         await app(scope, receive, send_with_headers)
 
 
-# ── What a request holds ────────────────────────────────────────────────────────────────────────────────────
-
-
-async def _body(request: Request) -> Mapping[str, Any]:
-    """The table that a body holds; nothing but JSON, and no more than is allowed."""
-    kind, _, further = request.headers.get("content-type", "").partition(";")
-    if kind.strip().lower() != "application/json" or further.strip().lower() not in ("", "charset=utf-8"):
-        raise Problem(415, "send application/json")
-    content = bytearray()
-    try:
-        async for chunk in request.stream():
-            content += chunk
-            if len(content) > LARGEST_BODY:
-                raise Problem(413, f"the request has more than {LARGEST_BODY:,} bytes")
-    except ClientDisconnect:
-        raise Problem(422, "the request broke off") from None
-    try:
-        given = json.loads(content)
-    except (ValueError, RecursionError):
-        raise Problem(422, "the body is no JSON") from None
-    if not isinstance(given, dict):
-        raise Problem(422, "the body must be a JSON object")
-    return given
-
-
-def _text(given: Mapping[str, Any], key: str) -> str:
-    found = given.get(key)
-    if not isinstance(found, str) or not _encodes(found):
-        raise Problem(422, f"{key} must be a text")
-    return found
-
-
-def _encodes(text: str) -> bool:
-    """Whether a text has no half of a letter in it."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _table(given: Mapping[str, Any], key: str) -> dict[str, Any]:
-    found = given.get(key, {})
-    if not isinstance(found, dict):
-        raise Problem(422, f"{key} must be an object")
-    return found
-
-
-def _edits(given: Mapping[str, Any]) -> list[dict[str, Any]]:
-    found = given.get("edits", [])
-    if not isinstance(found, list) or not all(map(_is_edit, found)):
-        raise Problem(422, "edits must be a list of {path, value}, {path, toml} or {control, value}")
-    return found
-
-
-def _is_edit(edit: Any) -> bool:
-    if not isinstance(edit, dict):
-        return False
-    if "control" in edit:
-        return isinstance(edit["control"], str) and isinstance(edit.get("value"), int | float)
-    path = edit.get("path")
-    proper = isinstance(path, list) and path and all(isinstance(step, str | int) for step in path)
-    return bool(proper) and (isinstance(edit.get("toml"), str) if "toml" in edit else "value" in edit)
-
-
-def _parts(given: Mapping[str, Any]) -> list[str]:
-    found = given.get("parts", [])
-    if not isinstance(found, list) or not all(isinstance(name, str) and name in TITLES for name in found):
-        raise Problem(422, f"parts are some of {', '.join(TITLES)}")
-    return list(dict.fromkeys(found))
-
-
 # ── Replies ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -395,12 +351,11 @@ def _json(content: Any, status: int = 200) -> Response:
     return Response(json.dumps(content, allow_nan=False), status, media_type="application/json")
 
 
-def _json_with(content: dict[str, Any], key: str, parts: dict[str, str] | str | None) -> Response:
+def _json_with(content: dict[str, Any], parts: Mapping[str, str]) -> Response:
     """Content beside answers that are JSON already."""
-    if isinstance(parts, dict):
-        parts = "{" + ", ".join(f"{json.dumps(name)}: {part}" for name, part in parts.items()) + "}"
-    whole = json.dumps(content, allow_nan=False)[:-1]
-    return Response(f"{whole}, {json.dumps(key)}: {parts or 'null'}}}", media_type="application/json")
+    told = {name: json.dumps(item, allow_nan=False) for name, item in content.items()} | dict(parts)
+    whole = ", ".join(f"{json.dumps(name)}: {part}" for name, part in told.items())
+    return Response(f"{{{whole}}}", media_type="application/json")
 
 
 def _file(name: str) -> Response:

@@ -5,7 +5,6 @@ or a private cell in anything the server sends fails the test that saw it.
 """
 
 import json
-import os
 import shutil
 import socket
 import threading
@@ -17,18 +16,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
+import sievert as sv
+from sievert.files import Scenario
+
 # What stands in every private table of the folder that the studio is started in.
 CANARY = "zq7canary"
 EXAMPLES = sorted(Path("examples").glob("*.toml"))
-OPTIONS = [
-    "--no-sandbox",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-default-apps",
-    "--disable-sync",
-    "--no-first-run",
-    "--disable-lcd-text",
-]
 
 
 @dataclass
@@ -80,6 +73,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             for table in named.rglob("*.*") if named.is_dir() else place.glob(name):
                 first = table.read_bytes().partition(b"\n")[0] if table.suffix == ".csv" else b""
                 table.write_bytes(b"\n".join([first, *[CANARY.encode()] * 3, b""]))
+    (place / "words.txt").write_text("sea 0 1\nlake 1 0\nhill 1 1\n", encoding="utf-8")
+    for name in ("sea", "lake"):
+        (place / f"{name}.txt").write_text(f"{name} {name} hill", encoding="utf-8")
+    (place / "letters").mkdir()
+    (place / "letters" / "first.txt").write_text(f"{CANARY} sea", encoding="utf-8")
     return place
 
 
@@ -97,11 +95,12 @@ def served(folder: Path) -> Iterator[tuple[str, Recorder]]:
     import uvicorn
 
     from sievert.studio import Gate, Studio
+    from sievert.studio._children import Children
 
     listener = socket.create_server(("127.0.0.1", 0))
     gate = Gate(listener.getsockname()[1])
     text = (folder / "census-count.toml").read_text(encoding="utf-8")
-    app = Recorder(Studio(folder, text, "census-count.toml", gate).app)
+    app = Recorder(Studio(Children(folder, "census-count.toml"), text, gate).app)
     server = uvicorn.Server(uvicorn.Config(app, log_level="critical", access_log=False, ws="none"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
@@ -111,26 +110,16 @@ def served(folder: Path) -> Iterator[tuple[str, Recorder]]:
 
 
 @pytest.fixture(scope="package")
-def context(served: tuple[str, Recorder]) -> Iterator[Any]:
+def context(started_browser: Any, served: tuple[str, Recorder]) -> Iterator[Any]:
     """A window of Debian's Chromium that holds the studio's cookie."""
-    program = next((path for name in ("chromium", "chromium-browser") if (path := shutil.which(name))), None)
-    if program is None:
-        reason = "chromium was not found (Debian package chromium)"
-        if os.environ.get("SIEVERT_REQUIRE_BROWSER") == "1":
-            pytest.fail(reason, pytrace=False)
-        pytest.skip(reason)
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=program, args=OPTIONS)
-        opened = browser.new_context(viewport={"width": 1400, "height": 1000}, color_scheme="light")
-        opened.set_default_timeout(30_000)
-        opened.add_init_script(path=Path(__file__).with_name("probes.js"))
-        first = opened.new_page()
-        first.goto(served[0])
-        first.close()
-        yield opened
-        browser.close()
+    opened = started_browser.new_context(viewport={"width": 1400, "height": 1000}, color_scheme="light")
+    opened.set_default_timeout(30_000)
+    opened.add_init_script(path=Path(__file__).with_name("probes.js"))
+    first = opened.new_page()
+    first.goto(served[0])
+    first.close()
+    yield opened
+    opened.close()
 
 
 @dataclass
@@ -193,16 +182,23 @@ class Studio:
         self.page.reload()
         self.page.wait_for_selector("body[data-ready=true]")
 
-    def audited(self) -> Any:
-        """The audit of the TOML on the page, by the library."""
-        import sievert as sv
+    def scenario(self, *changes: tuple[str, str]) -> Any:
+        """The TOML on the page, with some words in place of others, as the library reads it."""
+        text = self.text()
+        for old, new in changes:
+            assert old in text
+            text = text.replace(old, new)
+        return Scenario.from_text(text, self.folder, "census-count.toml")
 
-        path = self.folder / "of-the-page.toml"
-        path.write_text(self.text(), encoding="utf-8")
-        try:
-            return sv.audit(sv.load(path))
-        finally:
-            path.unlink()
+    def audited(self, *changes: tuple[str, str]) -> Any:
+        """The audit of that, by the library."""
+        return sv.audit(self.scenario(*changes))
+
+    def traces(self, part: str, picture: int = 0) -> list[dict[str, Any]]:
+        """What a picture of a part shows, and that it is drawn where its numbers say."""
+        assert self.probe("misdrawn") == []
+        found: list[dict[str, Any]] = self.probe("traces", part)[picture]
+        return found
 
 
 @pytest.fixture(scope="package")

@@ -6,6 +6,7 @@ window.probes = (() => {
   const fields = () => all("#form .field").map(field => [field.dataset.path, field.querySelector("input, select")]);
   const changed = input => input.dispatchEvent(new Event("change", { bubbles: true }));
   const real = { fetch: window.fetch.bind(window) };
+  const pictures = part => all(`${shown} figure[data-part=${part}] .js-plotly-plot`);
   const moved = input => input.dispatchEvent(new Event("input", { bubbles: true }));
 
   return {
@@ -19,8 +20,36 @@ window.probes = (() => {
     /** All words of the pictures of a part that can be seen. */
     words: part => all(`${shown} figure[data-part=${part}] svg text`).map(text => text.textContent).join(" | "),
 
-    /** The bars of the first picture of a part. */
-    bars: part => [...document.querySelector(`${shown} figure[data-part=${part}] .drawing`).data[0].x],
+    /** Every curve and bar of the pictures of a part that can be seen, as the drawing library drew them. */
+    traces: part => pictures(part).map(place => place._fullData.map(trace => ({
+      name: trace.name, type: trace.type, x: [...trace.x ?? []], y: [...trace.y ?? []], z: trace.z ? [...trace.z].map(row => [...row]) : null,
+    }))),
+
+    /** Bars and curves whose ends do not lie in the picture where their numbers say, by more than a pixel and a half; thin bars are drawn thicker. */
+    misdrawn: () => all(`${shown} .js-plotly-plot`).flatMap(place => place.calcdata.flatMap(points => {
+      const { trace } = points[0];
+      const { xaxis, yaxis } = place._fullLayout;
+      const group = place.querySelector(`.${trace.type === "bar" ? "bars" : "trace"}${trace.uid}`)
+        ?? all(`.${trace.type === "bar" ? "barlayer" : "scatterlayer"} > .trace`, place)[place._fullData.filter(item => item.type === trace.type).indexOf(trace)];
+      if (!group || trace.visible !== true || !["bar", "scatter"].includes(trace.type)) return [];
+      const far = (a, b) => Math.abs(a - b) > 1.5;
+      if (trace.type === "bar") {
+        const drawn = all(".point path", group).map(path => path.getBBox()).filter(box => box.width > 0 && box.height > 0);
+        const flat = trace.orientation === "h";
+        const axis = flat ? xaxis : yaxis;
+        const said = points.map(point => Math.abs(axis.c2p(point.s1) - axis.c2p(point.s0))).filter(size => size > 3);
+        const seen = drawn.map(box => (flat ? box.width : box.height)).filter(size => size > 3);
+        return said.length === seen.length && said.every((size, i) => !far(size, seen[i])) ? [] : [`${trace.name}: ${said} ${seen}`];
+      }
+      const path = group.querySelector("path.js-line");
+      if (!path || trace.line?.shape !== "linear") return [];
+      const ends = path.getAttribute("d").match(/-?[\d.]+(?:e-?\d+)?/g).map(Number);
+      const first = points.find(point => Number.isFinite(point.x) && Number.isFinite(point.y));
+      const last = points.findLast(point => Number.isFinite(point.x) && Number.isFinite(point.y));
+      const wrong = far(ends[0], xaxis.c2p(first.x)) || far(ends[1], yaxis.c2p(first.y))
+        || far(ends.at(-2), xaxis.c2p(last.x)) || far(ends.at(-1), yaxis.c2p(last.y));
+      return wrong ? [`${trace.name}: ${ends.slice(0, 2)} ${ends.slice(-2)}`] : [];
+    })),
 
     /** Drawings and words that leave the figure they belong to, by more than a pixel. */
     outside: () => all(`${shown} figure:not([hidden]) svg`).flatMap(svg => {
@@ -31,6 +60,17 @@ window.probes = (() => {
       return [svg, ...all("text", svg)].filter(item => leaves(item.getBoundingClientRect()))
         .map(item => `${figure.dataset.part}: ${item.textContent.slice(0, 40)}`);
     }),
+
+    /** The tables behind the pictures that can be seen: opened, how many hold rows. */
+    tables: () => all(`${shown} details.behind:not([hidden])`).filter(details => {
+      details.open = true;
+      details.ontoggle();
+      return details.querySelector("tbody tr");
+    }).length,
+
+    /** What the rules of axe-core find wrong in a part of the page. */
+    axe: async ([part, rules]) => (await window.axe.run(part, { runOnly: rules, resultTypes: ["violations"] })).violations
+      .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 120)}`)),
 
     /** Pixels by which the page is wider than its window. */
     wider: () => document.documentElement.scrollWidth - window.innerWidth,
@@ -75,11 +115,14 @@ window.probes = (() => {
       return found;
     },
 
-    /** From now on the pictures of one part are not drawn anew. */
+    /** From now on the pictures of one part are not drawn anew, and say that they were. */
     sabotage: part => {
       real.react ??= Plotly.react;
-      Plotly.react = (place, ...rest) =>
-        (place.closest("figure").dataset.part === part ? Promise.resolve(place) : real.react(place, ...rest));
+      Plotly.react = (place, data, layout, ...rest) => {
+        if (place.closest("figure").dataset.part !== part || !place.layout) return real.react(place, data, layout, ...rest);
+        place.layout.meta = layout.meta;
+        return Promise.resolve(place);
+      };
     },
 
     /** From now on long work never ends. */

@@ -36,6 +36,22 @@ export const get = async name => (await sent(`/api/${name}`, {})).json();
 export const post = async (name, value, signal) => (await sent(`/api/${name}`, { ...body(value), signal })).json();
 export const remove = async name => (await sent(`/api/${name}`, { method: "DELETE", headers: { "Content-Type": "application/json" } })).json();
 
+/** What is answered line by line, each as soon as it is known. */
+export async function* lines(name, value) {
+  const reader = (await sent(`/api/${name}`, body(value))).body.pipeThrough(new TextDecoderStream()).getReader();
+  try {
+    for (let rest = ""; ;) {
+      const { done, value: more } = await reader.read();
+      if (done) return;
+      const whole = (rest + more).split("\n");
+      rest = whole.pop();
+      for (const line of whole) yield JSON.parse(line);
+    }
+  } finally {
+    await reader.cancel();
+  }
+}
+
 /** What the server makes of the text as a file to be saved. */
 export async function download(name, value) {
   const response = await sent(`/api/${name}`, body(value));

@@ -1,4 +1,13 @@
 // Pictures: drawn in place, in the colours of the page, each carrying the state that it shows.
+import { byId } from "./dom.js";
+
+// The drawing library is large: the page is there before it.
+const library = new Promise((done, fail) => {
+  if (window.Plotly) return done();
+  byId("library").addEventListener("load", done, { once: true });
+  byId("library").addEventListener("error", () => fail(new Error("The drawing library could not be loaded: open the page again.")), { once: true });
+});
+
 const CONFIG = { displayModeBar: false, responsive: false, doubleClick: false, scrollZoom: false };
 
 // The colours of the reports (report/plots/_style.py) where the page is dark: as far from it as they were from white.
@@ -66,6 +75,7 @@ function frame(place, { data, layout = {} }, { height }) {
 /** Draw a figure, or change what is drawn into it. The element tells the state once its drawing is done. */
 export async function draw(place, figure, hash, { height = 420, layout = {} } = {}) {
   observer.observe(place);
+  await library;
   const options = { height, layout };
   const shape = frame(place, figure, options);
   const hurried = place.room && place.frame === shape;

@@ -8,17 +8,21 @@ import { State } from "./state.js";
 import { Tabs } from "./views.js";
 
 async function begin() {
-  const start = await get("start");
-  byId("name").textContent = start.name;
-  document.title = `${start.name} · Sievert studio`;
+  const made = get("form");
+  const file = await get("start");
+  const text = byId("text");
+  byId("name").textContent = file.name;
+  text.value = file.text;
+  document.title = `${file.name} · Sievert studio`;
+  const start = { ...file, ...await made };
   byId("colophon").textContent = `Sievert ${start.version}. Everything on this page is computed on this machine; nothing leaves it, and no private data are read.`;
 
   let typing = null;
   const change = (...edits) => state.edit(...edits);
   const state = new State({
     wanted: () => tabs.wanted(),
-    headline: answer => headline(answer),
-    pictures: answer => tabs.show(answer),
+    checked: answer => checked(answer),
+    headline: verdict,
     busy: value => {
       if (value) backward.stop();
       else if (state.answer?.ok) backward.later();
@@ -27,8 +31,7 @@ async function begin() {
     },
     failed,
   });
-  const text = byId("text");
-  const form = new Form(start.sections_of, change);
+  const form = new Form(start.sections, change);
   const sliders = {
     eps: new Slider("eps", { title: "ε of one release", ends: ["more privacy", "more accuracy"], whole: false }, change),
     releases: new Slider("releases", { title: "Releases of the same data", ends: ["one", "many"], whole: true }, change),
@@ -36,17 +39,17 @@ async function begin() {
   const backward = new Backward(start.quantities, () => (state.answer?.ok ? state.text : null), change);
   const tabs = new Tabs({ change, text: () => state.text, start }, () => state.ask());
 
-  function headline(answer) {
-    const { ok, document: file, errors = [], controls = {} } = answer;
+  function checked(answer) {
+    const { ok, document: tables, errors = [], controls = {} } = answer;
     if (text.value !== state.text && !(document.activeElement === text && typing)) text.value = state.text;
-    form.show(file, errors);
+    form.show(tables, errors);
     complaints(errors);
     // A change that was refused leaves the file, and its answers, as they were.
     if (!ok && answer.hash && answer.hash === tabs.hash) return;
     byId("undo").disabled = !state.done.length;
     byId("redo").disabled = !state.undone.length;
     for (const [name, slider] of Object.entries(sliders)) slider.show(controls?.[name], state.waiting.has(JSON.stringify(name)));
-    verdict(answer);
+    if (!ok) verdict(answer);
     tabs.turn(ok ? answer.hash : null);
     if (ok) backward.stop();
     else backward.clear();
@@ -65,6 +68,7 @@ async function begin() {
     idle(false);
   });
   text.addEventListener("blur", written);
+  text.readOnly = false;
 
   tools(state, start, tabs);
   state.text = start.text;

@@ -1,6 +1,6 @@
 // One text and its undo list. Changes wait here until the server has made them; one request is in flight, and what
 // waits is always the newest: a change of a key takes the place of an older one of the same key.
-import { post } from "./api.js";
+import { Refusal, lines } from "./api.js";
 import { awaited, outcome } from "./jobs.js";
 
 // Changes from one source within this time (milliseconds) are one step of the undo list.
@@ -10,9 +10,9 @@ const LONGEST = 500;
 const keyOf = edit => JSON.stringify(edit.control ?? edit.path);
 
 export class State {
-  /** @param callbacks what is wanted of a text, and who shows its headline, its pictures, that work is under way, and what failed. */
-  constructor({ wanted, headline, pictures, busy, failed }) {
-    Object.assign(this, { wanted, headline, pictures, busy, failed });
+  /** @param callbacks what is wanted of a text and who shows it, who shows that it is right or wrong, its headline, that work is under way, and what failed. */
+  constructor({ wanted, checked, headline, busy, failed }) {
+    Object.assign(this, { wanted, checked, headline, busy, failed });
     this.text = "";
     this.answer = null;
     this.undone = [];
@@ -84,39 +84,47 @@ export class State {
     }
   }
 
-  /** Edits and headline, then the pictures of the same text. */
+  /** Edits, headline and pictures of one text, each shown as it comes. */
   async round() {
     const { version } = this;
     const edits = [...this.waiting.values()];
-    let first;
+    const { parts, settings, shows } = this.wanted();
+    const drawn = [];
+    let first = null;
     try {
-      first = await post("answer", { text: this.text, edits: edits.map(({ source, ...edit }) => edit), parts: ["headline"], settings: {} });
+      const asked = { text: this.text, edits: edits.map(({ source, ...edit }) => edit), parts: ["headline", ...parts], settings };
+      for await (const line of lines("answer", asked)) {
+        // Whole text replaced meanwhile: the changes are made again, to the newer one.
+        if (version !== this.version) return;
+        if (first === null) first = this.made(line, edits);
+        else if (line.message) throw new Refusal(422, line.message);
+        else if (line.part === "headline") this.headline((first = { ...first, parts: { headline: line.answer } }));
+        else drawn.push(shows(line.part, line.answer, first.hash));
+      }
     } catch (error) {
       for (const edit of edits) this.forget(edit);
       throw error;
     }
-    // Whole text replaced meanwhile: the changes are made again, to the newer one.
-    if (version !== this.version) return;
-    for (const edit of edits) this.forget(edit);
-    const source = edits.length ? keyOf(edits.at(-1)) : null;
-    if (first.text !== undefined && first.text !== this.text) this.keep(first.text, source);
-    this.answer = first;
-    this.headline(first);
-    if (!await this.later(first, version)) return;
-    const { parts, settings } = this.wanted();
-    if (!first.ok || !parts.length) return;
-    const second = await post("answer", { text: this.text, parts, settings });
-    if (version === this.version) await this.pictures(second);
+    await Promise.all(drawn);
+    await this.later(first, version);
   }
 
-  /** A headline that takes a while comes before the pictures all the same, unless something newer waits. */
+  /** The text as it is now. */
+  made(found, edits) {
+    for (const edit of edits) this.forget(edit);
+    const source = edits.length ? keyOf(edits.at(-1)) : null;
+    if (found.text !== this.text) this.keep(found.text, source);
+    this.answer = found;
+    this.checked(found);
+    return found;
+  }
+
+  /** A headline that takes a while, unless something newer waits. */
   async later(first, version) {
-    const { job } = first.parts?.headline ?? {};
-    if (!job) return true;
+    const { job } = first?.parts?.headline ?? {};
+    if (!job) return;
     const found = await awaited(job, () => version === this.version && !this.dirty, () => {});
-    if (found === null || version !== this.version) return false;
-    this.headline({ ...first, parts: { ...first.parts, headline: outcome(found) } });
-    return true;
+    if (found !== null && version === this.version) this.headline({ ...first, parts: { headline: outcome(found) } });
   }
 
   /** Only if no newer change of the same key has taken its place. */

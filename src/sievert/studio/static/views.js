@@ -19,8 +19,8 @@ class Glance {
     return { brief: true };
   }
 
-  async show(parts, hash) {
-    await Promise.all(this.cards.map(card => card.show(parts[card.name] ?? { refused: "There is no such answer." }, hash)));
+  show(name, part, hash) {
+    return this.cards.find(card => card.name === name).show(part, hash);
   }
 
   clear() {
@@ -36,8 +36,7 @@ class Single {
     this.parts = [name];
   }
 
-  async show(parts, hash) {
-    const part = parts[this.card.name] ?? { refused: "There is no such answer." };
+  async show(name, part, hash) {
     await this.card.show(part, hash);
     this.extra?.(part, hash);
   }
@@ -54,9 +53,8 @@ class Secrets extends Single {
     this.card.picture.element.before(this.card.extra);
   }
 
-  async show(parts, hash) {
-    const { figure, ...rest } = parts[this.card.name] ?? {};
-    await super.show({ [this.card.name]: rest.graph ? rest : { ...rest, figure } }, hash);
+  show(name, { figure, ...rest }, hash) {
+    return super.show(name, rest.graph ? rest : { ...rest, figure }, hash);
   }
 
   extra(part, hash) {
@@ -188,6 +186,7 @@ const TABS = [
   ["secrets", "What must stay hidden", Secrets],
   ["places", "Places", Places],
   ["inference", "What else it tells", Long],
+  ["release", "What a release would do", Single],
   ["budget", "Budget", Single],
   ["proofs", "Proofs", Proofs],
 ];
@@ -244,9 +243,11 @@ export class Tabs {
     else this.ask();
   }
 
+  /** The answers that can be seen, and who shows each, as long as it can be seen. */
   wanted() {
     const { view } = this.shown;
-    return { parts: view.parts, settings: view.settings?.() ?? {} };
+    const shows = (name, part, hash) => (view === this.shown.view ? view.show(name, part, hash) : null);
+    return { parts: view.parts, settings: view.settings?.() ?? {}, shows };
   }
 
   /** Another file: what was kept of the first one for comparison is of no use. */
@@ -260,10 +261,5 @@ export class Tabs {
     this.hash = hash;
     for (const item of this.views) if (item.name !== this.name || hash === null) item.view.clear();
     if (hash !== null) this.shown.view.follow?.(hash);
-  }
-
-  async show({ parts, hash }) {
-    const { view } = this.shown;
-    if (view.parts.length && view.parts.every(name => name in parts)) await view.show(parts, hash);
   }
 }
