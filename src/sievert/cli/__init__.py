@@ -10,10 +10,10 @@ import errno
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import Any
 
 from sievert.cli._streams import complain, steady_output
 from sievert.errors import SievertError
-from sievert.numerics import brief
 
 __all__ = ["main"]
 
@@ -40,7 +40,7 @@ def _exit_code(arguments: Sequence[str]) -> int:
         code = INTERRUPTED
     except OSError as problem:
         if problem.errno in WRONG_NAMES:
-            complain(f"{brief(problem.filename)}: {problem.strerror}; name another file")
+            complain(f"{_named(problem.filename)}: {problem.strerror}; name another file")
             return BAD_INPUT
         complain(_words(problem))
         return NO_ANSWER
@@ -81,12 +81,11 @@ def _run(arguments: list[str]) -> int:
     """The exit code of a command; a wrong command or option is shown with its usage."""
     import typer
 
-    from sievert.cli._present import TYPED
-    from sievert.cli.app import app
+    from sievert.cli._options import TYPED
 
     typed = TYPED.set(tuple(arguments))
     try:
-        return int(app(arguments, prog_name="sievert", standalone_mode=False) or 0)
+        return int(_app(arguments)(arguments, prog_name="sievert", standalone_mode=False) or 0)
     except typer.Abort:
         return INTERRUPTED
     except Exception as problem:
@@ -98,6 +97,24 @@ def _run(arguments: list[str]) -> int:
         return BAD_INPUT
     finally:
         TYPED.reset(typed)
+
+
+def _app(arguments: list[str]) -> Any:
+    """Every command; the studio alone where it is named, for its page is to be there at once."""
+    if arguments[:1] == ["studio"]:
+        from sievert.cli._options import door
+        from sievert.cli.studio import studio
+
+        return door(studio)
+    from sievert.cli.app import app
+
+    return app
+
+
+def _named(file: object) -> str:
+    from sievert.numerics import brief
+
+    return brief(file)
 
 
 def _words(problem: OSError) -> str:

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from sievert.cli._present import Asked, present, progress_bar
-from sievert.errors import FileError
+from sievert.errors import EstimationError, FileError, TooLargeError
 
 if TYPE_CHECKING:
     from sievert.files import Described, TextScenario, VectorScenario
     from sievert.proofs import Proof
     from sievert.results import Result
 
-__all__ = ["answer", "attack", "audit", "compare", "estimate", "release"]
+__all__ = ["SEEDED", "answer", "attack", "audit", "compare", "estimate", "law_of", "release"]
+
+SEEDED = "its noise came from a seed that is known, and protects nobody"
 
 
 @dataclass(frozen=True)
@@ -84,20 +87,40 @@ def _show(
     )
 
 
-def audit(file: Path, force: bool, as_json: bool, report: Path | None) -> bool:
+def audit(file: Path, force: bool, as_json: bool, report: Path | None, proof: Path | None) -> bool:
     """Audit such a file."""
     scenario = _scenario(file)
     if scenario is None:
         return False
     from sievert.questions.audit import audit as audit_of
+    from sievert.release import drawn_proof
 
-    asked = Asked(scenario.reads(), force, report=report)
+    asked = Asked(scenario.reads(), force, report=report, proof=proof)
     with progress_bar():
         found: Any = audit_of(scenario)
-    _show(found, scenario, asked, as_json, found.passed, data={"passed": found.passed})
+    _show(
+        found,
+        scenario,
+        asked,
+        as_json,
+        found.passed,
+        proof=lambda: drawn_proof(scenario),
+        about=file,
+        data={"passed": found.passed},
+    )
     if not found.passed:
         raise typer.Exit(1)
     return True
+
+
+def law_of(scenario: Described, *, required: bool) -> Callable[[], Proof | str]:
+    """The proof of what a release of any file draws from, or why there is none; refused if it is required."""
+    from sievert.release import drawn_proof
+
+    found = cache(lambda: drawn_proof(scenario))
+    if required and isinstance(found(), str):
+        raise FileError(f"{scenario.source}: what is released has no proof: {found()}")
+    return found
 
 
 def answer(
@@ -131,10 +154,10 @@ def answer(
         as_json,
         found.good,
         proof=lambda: (
-            None if found.certificate is None else identified(found.certificate, scenario, **found.told)
+            found.unproved
+            if found.certificate is None
+            else identified(found.certificate, scenario, **found.told)
         ),
-        unproved=f"There is no certificate to save: {found.unproved}",
-        carried=getattr(found, "private", False) is not True,
         about=file,
     )
     return True
@@ -164,13 +187,20 @@ def estimate(
     asked = Asked([*texts.reads(), texts.released], force, proof=proof, report=report)
     with progress_bar():
         found = estimate_documents(texts, **given)
+
+    def certificate() -> Proof | str:
+        try:
+            return identified(prove_estimate(texts, found), texts)
+        except (EstimationError, TooLargeError) as problem:
+            return str(problem)
+
     present(
         found,
         lines,
         asked,
         json=as_json,
         page=lambda command: page(found, texts, command),
-        proof=lambda: identified(prove_estimate(texts, found), texts),
+        proof=certificate,
         about=file,
         good=found.estimate.unique is not False,
     )
@@ -214,9 +244,10 @@ def compare(
         as_json,
         found.good,
         proof=lambda: (
-            None if found.certificate is None else found.certificate.with_identity(digest_of(first, second))
+            found.unproved
+            if found.certificate is None
+            else found.certificate.with_identity(digest_of(first, second))
         ),
-        unproved=f"There is no certificate to save: {found.unproved}",
     )
     if not found.good:
         raise typer.Exit(1)
@@ -239,18 +270,15 @@ def release(
         raise FileError("--device: goes with [documents]; leave it out")
     if scenario is None:
         return False
-    from sievert.files import identified
-    from sievert.proofs import save_proof
     from sievert.release import preview as look
-    from sievert.release import released_proof, run
+    from sievert.release import run
 
     asked = Asked(scenario.reads(), force, proof=proof, report=report)
-    if proof is not None:
-        certificate = released_proof(scenario)
-        asked.write_text(proof, save_proof(identified(certificate, scenario, released=True)))
+    law = law_of(scenario, required=proof is not None)
     if preview:
         would: Any = look(scenario, output=given["output"], despite_accept=given["despite_accept"])
-        _show(would, scenario, asked, as_json, would.possible, data={"possible": would.possible})
+        data = {"possible": would.possible}
+        _show(would, scenario, asked, as_json, would.possible, data=data, proof=law, about=file)
         if not would.possible:
             raise typer.Exit(1)
         return True
@@ -261,5 +289,6 @@ def release(
             device=device,
             **given,
         )
-    _show(done, scenario, asked, as_json, done.secure)
+    law = law if done.secure else lambda: SEEDED
+    _show(done, scenario, asked, as_json, done.secure, proof=law, about=file)
     return True

@@ -1,13 +1,11 @@
 """Every answer is shown in one way: sentences or JSON, and beside them the page and the proof asked for.
 
-Sentences are a title, a verdict and headings with wrapped lines below. Numbers given on the command line are
-plain decimal digits; what is not a number is refused by the option's name.
+Sentences are a title, a verdict and headings with wrapped lines below.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import os
 import shlex
 import shutil
@@ -15,8 +13,8 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from contextvars import ContextVar
 from functools import cache
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,8 +22,8 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from sievert.cli._options import TYPED
 from sievert.cli._streams import plain
-from sievert.numerics import brief
 from sievert.tables import Outputs
 
 if TYPE_CHECKING:
@@ -34,7 +32,6 @@ if TYPE_CHECKING:
 
 
 __all__ = [
-    "TYPED",
     "AsJson",
     "Asked",
     "Device",
@@ -44,10 +41,8 @@ __all__ = [
     "print_json",
     "print_table",
     "progress_bar",
-    "real_option",
     "terminal",
     "typed_command",
-    "whole_option",
 ]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
@@ -75,10 +70,8 @@ def present(
     *,
     json: bool,
     page: Callable[[str], str] | None = None,
-    proof: Callable[[], Proof | None] | None = None,
-    unproved: str = "There is no certificate to save",
+    proof: Callable[[], Proof | str] | None = None,
     about: Path | None = None,
-    carried: bool = False,
     title: str | None = None,
     good: bool = True,
     table: Callable[[], None] | None = None,
@@ -87,11 +80,12 @@ def present(
 ) -> None:
     """Write what was asked for, then print the answer.
 
-    `page`, which is told the command, and `proof` are made only when they are asked for; `about` is the file
-    that the proof is checked against; `carried` puts the proof into the page too; `data` goes into the JSON
-    beside the result's own; `table` prints one below the sections, and `notes` come last.
+    `page`, which is told the command, and `proof`, which the page carries too, are made only when they are
+    asked for; a text instead of a proof says why there is none. `about` is the file that the proof is checked
+    against; `data` goes into the JSON beside the result's own; `table` prints one below the sections, and
+    `notes` come last.
     """
-    written = _keep(asked, page, None if proof is None else cache(proof), unproved, about, carried)
+    written = _keep(asked, page, None if proof is None else cache(proof), about)
     if json:
         print_json({**result.to_dict(), **(data or {})})
         return
@@ -107,43 +101,43 @@ def present(
 def _keep(
     asked: Asked,
     page: Callable[[str], str] | None,
-    proof: Callable[[], Proof | None] | None,
-    unproved: str,
+    proof: Callable[[], Proof | str] | None,
     about: Path | None,
-    carried: bool,
 ) -> list[str]:
     """Write the page and the proof, and say so in the order of the options."""
     said = []
     for option, path in asked.paths.items():
         if option == "report" and page is not None:
-            asked.write_text(path, _with_proof(page(typed_command()), proof if carried else None))
+            asked.write_text(path, _with_proof(page(typed_command()), proof))
             said.append(f"Report written to {path}")
         if option == "proof" and proof is not None:
             check = "" if about is None else f"; check it with: sievert verify {path} {about}"
-            said.append(f"Proof written to {path}{check}" if _save(asked, path, proof()) else unproved)
+            unproved = _save(asked, path, proof())
+            said.append(
+                f"There is no certificate to save: {unproved}"
+                if unproved
+                else f"Proof written to {path}{check}"
+            )
     return said
 
 
-def _with_proof(page: str, proof: Callable[[], Proof | None] | None) -> str:
-    """A page that carries the proof of its answer, where there is one."""
-    certificate = None if proof is None else proof()
-    if certificate is None:
+def _with_proof(page: str, proof: Callable[[], Proof | str] | None) -> str:
+    """A page that carries the proof of its answer, or says why there is none."""
+    if proof is None:
         return page
     from sievert.report import page_with_proof
 
-    return page_with_proof(page, certificate)
+    return page_with_proof(page, proof())
 
 
-def _save(asked: Asked, path: Path, certificate: Proof | None) -> bool:
+def _save(asked: Asked, path: Path, certificate: Proof | str) -> str:
+    """Save a proof; why there is none, or nothing."""
     from sievert.proofs import save_proof
 
-    if certificate is not None:
-        asked.write_text(path, save_proof(certificate))
-    return certificate is not None
-
-
-# What was typed after `sievert`.
-TYPED: ContextVar[tuple[str, ...]] = ContextVar("TYPED", default=())
+    if isinstance(certificate, str):
+        return certificate
+    asked.write_text(path, save_proof(certificate))
+    return ""
 
 
 def typed_command() -> str:
@@ -162,47 +156,6 @@ def _shown(word: str) -> str:
         relative = os.path.relpath(value)
         value = Path(value).name if relative.startswith(os.pardir) else relative
     return f"{option}{mark}{value}"
-
-
-def real_option(help: str) -> Any:
-    """An option that takes a real number."""
-    return typer.Option(parser=number, metavar="NUMBER", help=help)
-
-
-def whole_option(help: str) -> Any:
-    """An option that takes a whole number."""
-    return typer.Option(parser=whole_number, metavar="N", help=help)
-
-
-def number(written: str | float) -> float:
-    """A real number, perhaps inf; an option's default comes as the number it is.
-
-    >>> number("1e-3")
-    0.001
-    """
-    text = str(written)
-    try:
-        value = float(text) if text.isascii() and "_" not in text else math.nan
-    except ValueError:
-        value = math.nan
-    if math.isnan(value):
-        raise typer.BadParameter(f"{brief(text)} is not a number.")
-    return value
-
-
-def whole_number(written: str | int) -> int:
-    """A whole number.
-
-    >>> whole_number("12")
-    12
-    """
-    text = str(written)
-    try:
-        if text.isascii() and "_" not in text:
-            return int(text)
-    except ValueError:
-        pass
-    raise typer.BadParameter(f"{brief(text)} is not a whole number.")
 
 
 NARROWEST, WIDEST = 40, 100
@@ -243,15 +196,38 @@ def _print_sections(
 
 
 def print_table(header: list[str], rows: list[list[str]], *, named: bool = False) -> None:
-    """Print columns of texts, numbers to the right and the last column, and names of rows, to the left."""
-    rows = [[plain(cell) for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    """Print columns of texts, numbers to the right and the last column, and names of rows, to the left.
+
+    Where they are wider than the terminal, titles and cells go on in the next line.
+    """
     console = terminal()
-    for number, cells in enumerate([header, *rows]):
-        first = cells[0].ljust(widths[0]) if named else cells[0].rjust(widths[0])
-        others = (cell.rjust(width) for cell, width in zip(cells[1:-1], widths[1:], strict=False))
-        line = "  ".join([first, *others])
-        console.print(Text(f"  {line}  {cells[-1]}".rstrip(), style="bold" if number == 0 else ""))
+    lines = [[plain(cell) for cell in row] for row in (header, *rows)]
+    widths = _widths(lines, console.width)
+    for number, cells in enumerate(lines):
+        parts = [textwrap.wrap(cell, width) for cell, width in zip(cells, widths, strict=True)]
+        height = max(map(len, parts))
+        # A title stands on its column, a cell beside the name of its row.
+        filled = [[""] * (height - len(part)) * (not number) + part for part in parts]
+        for row in zip_longest(*filled, fillvalue=""):
+            first = row[0].ljust(widths[0]) if named else row[0].rjust(widths[0])
+            others = (cell.rjust(width) for cell, width in zip(row[1:-1], widths[1:], strict=False))
+            line = "  ".join(["", first, *others, row[-1]])
+            console.print(Text(line.rstrip(), style="" if number else "bold"))
+
+
+def _widths(lines: list[list[str]], most: int) -> list[int]:
+    """Columns as wide as what stands in them; on a narrower terminal titles wrap first, then cells."""
+    columns = list(zip(*lines, strict=True))
+    widths = [max(1, *map(len, column)) for column in columns]
+    words = [max(len(word) for cell in column for word in (cell.split() or [""])) for column in columns]
+    cells = [max(low, *map(len, column[1:])) for column, low in zip(columns, words, strict=True)]
+    for least in (cells, words):
+        while sum(widths) + 2 * len(widths) > most:
+            wide = [width if width > low else 0 for width, low in zip(widths, least, strict=True)]
+            if not any(wide):
+                break
+            widths[wide.index(max(wide))] -= 1
+    return widths
 
 
 # ── A progress bar on a terminal for work that takes long; nothing where the output is a file or a pipe ─────

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
+from sievert.cli._options import door
 from sievert.cli.attack import attack
 from sievert.cli.audit import audit
 from sievert.cli.breach import breach
@@ -25,43 +22,21 @@ from sievert.cli.verify import verify
 
 __all__ = ["app"]
 
-app = typer.Typer(
-    name="sievert",
-    help="Measure, bound, compare and design what a privacy mechanism leaks.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
+app = door(
+    attack,
+    audit,
+    breach,
+    compare,
+    design,
+    estimate,
+    explain,
+    infer,
+    init,
+    ledger,
+    limits,
+    match,
+    release,
+    schema,
+    studio,
+    verify,
 )
-app.command()(attack)
-app.command()(audit)
-app.command()(breach)
-app.command()(compare)
-app.command()(design)
-app.command()(estimate)
-app.command()(explain)
-app.command()(infer)
-app.command()(init)
-app.command()(ledger)
-app.command()(limits)
-app.command()(match)
-app.command()(release)
-app.command()(schema)
-app.command()(studio)
-app.command()(verify)
-
-
-def _version(asked: bool) -> None:
-    if asked:
-        from sievert.results import package_version
-
-        print(f"sievert {package_version()}")
-        raise typer.Exit
-
-
-@app.callback()
-def options(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
-    ] = False,
-) -> None:
-    """Measure, bound, compare and design what a privacy mechanism leaks."""

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from sievert.cli import _described as others
-from sievert.cli._present import AsJson, Device, Force, real_option
+from sievert.cli._options import real_option
+from sievert.cli._present import AsJson, Device, Force
 
 __all__ = ["attack"]
 

@@ -9,16 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sievert.cli import _described as others
-from sievert.cli._present import (
-    AsJson,
-    Asked,
-    Force,
-    present,
-    print_table,
-    progress_bar,
-    real_option,
-    whole_option,
-)
+from sievert.cli._options import real_option, whole_option
+from sievert.cli._present import AsJson, Asked, Force, present, print_table, progress_bar
 
 if TYPE_CHECKING:
     from sievert.proofs import Proof
@@ -55,7 +47,9 @@ def audit(
     report: Annotated[Path | None, typer.Option(help="Write a self-contained HTML report here.")] = None,
     proof: Annotated[
         Path | None,
-        typer.Option(help="With --samples: save the proof of the leak here, for `sievert verify`."),
+        typer.Option(
+            help="Save the proof of what is drawn (with --samples, of the leak) here, for `sievert verify`."
+        ),
     ] = None,
     force: Force = False,
     as_json: AsJson = False,
@@ -77,49 +71,55 @@ def audit(
         scenario = None if file is None else load_scenario(file)
         shown = samples_audit(samples, scenario, eps, delta, confidence, seed)
         reads = [samples] if scenario is None else [samples, *scenario.reads()]
-        _present(shown, Asked(reads, force, proof=proof), as_json, proof=_proof_of(shown, samples))
+        _present(shown, Asked(reads, force, proof=proof), as_json, lambda: _proof_of(shown, samples), samples)
         return
-    if proof is not None:
-        raise MechanismError("--proof goes with --samples; `release --proof` proves what a file releases")
     if file is None:
         raise MechanismError("give a file, or runs of a black box with --samples RUNS.csv")
     if eps is not None or delta is not None or seed is not None:
         raise MechanismError("--eps, --delta and --seed go with --samples; the file states its own claim")
-    if others.audit(file, force, as_json, report):
+    if others.audit(file, force, as_json, report, proof):
         return
     from sievert.questions.audit import audit as run_audit
+    from sievert.release import drawn_proof
     from sievert.report.audit import page_of, table
 
     scenario = load_scenario(file)
-    asked = Asked(scenario.reads(), force, report=report)
+    asked = Asked(scenario.reads(), force, report=report, proof=proof)
     with progress_bar():
         found = run_audit(scenario)
-    _present(found, asked, as_json, page_of(found, scenario), lambda: print_table(*table(found), named=True))
+    _present(
+        found,
+        asked,
+        as_json,
+        lambda: drawn_proof(scenario),
+        file,
+        page_of(found, scenario),
+        lambda: print_table(*table(found), named=True),
+    )
 
 
-def _proof_of(found: SamplesAudit, samples: Path) -> tuple[Callable[[], Proof | None], str, Path]:
+def _proof_of(found: SamplesAudit, samples: Path) -> Proof | str:
     """The proof of what the runs show, named after their table; else why there is none."""
     from sievert.files import digest_of
 
     certificate = found.audit.certificate
-    unproved = f"There is no certificate to save: {found.audit.uncertified}"
-    if certificate is None:
-        return lambda: None, unproved, samples
-    return lambda: certificate.with_identity(digest_of(samples)), unproved, samples
+    return (
+        str(found.audit.uncertified) if certificate is None else certificate.with_identity(digest_of(samples))
+    )
 
 
 def _present(
     found: Audit | SamplesAudit,
     asked: Asked,
     as_json: bool,
+    proof: Callable[[], Proof | str],
+    about: Path,
     page: Callable[[str], str] | None = None,
     table: Callable[[], None] | None = None,
-    proof: tuple[Callable[[], Proof | None], str, Path] | None = None,
 ) -> None:
     from sievert.report.audit import lines
 
     passed = found.passed
-    certificate, unproved, about = proof or (None, "", None)
     present(
         found,
         lines,
@@ -129,8 +129,7 @@ def _present(
         good=passed,
         table=table,
         data={"passed": passed},
-        proof=certificate,
-        unproved=unproved,
+        proof=proof,
         about=about,
     )
     if not passed:

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from sievert.cli import _described as others
-from sievert.cli._present import AsJson, Asked, Force, present, print_table, progress_bar, real_option
+from sievert.cli._options import real_option
+from sievert.cli._present import AsJson, Asked, Force, present, print_table, progress_bar
 
 __all__ = ["breach"]
 

@@ -48,9 +48,11 @@ def compare(
         asked,
         json=as_json,
         page=lambda command: page(result, command),
-        proof=lambda: None if certificate is None else certificate.with_identity(digest_of(first, second)),
-        unproved=f"There is no certificate to save: {main.uncertified}",
-        carried=True,
+        proof=lambda: (
+            str(main.uncertified)
+            if certificate is None
+            else certificate.with_identity(digest_of(first, second))
+        ),
         good=result.can_replace is True,
         notes=[result.note] if result.note else [],
     )

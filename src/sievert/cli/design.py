@@ -8,17 +8,8 @@ from typing import Annotated
 import typer
 
 from sievert.cli import _described as others
-from sievert.cli._present import (
-    AsJson,
-    Asked,
-    Device,
-    Force,
-    ProofPath,
-    present,
-    print_table,
-    progress_bar,
-    real_option,
-)
+from sievert.cli._options import real_option
+from sievert.cli._present import AsJson, Asked, Device, Force, ProofPath, present, print_table, progress_bar
 
 __all__ = ["design"]
 
@@ -77,10 +68,10 @@ def design(
         json=as_json,
         page=lambda command: page(result, scenario, command),
         proof=lambda: (
-            None if result.certificate is None else identified(result.certificate, scenario, eps=eps)
+            str(result.uncertified)
+            if result.certificate is None
+            else identified(result.certificate, scenario, eps=eps)
         ),
-        unproved=f"There is no certificate to save: {result.uncertified}",
-        carried=True,
         about=file,
         table=None if columns is None else lambda: print_table(*columns, named=True),
         data={

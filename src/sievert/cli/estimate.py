@@ -14,12 +14,14 @@ from sievert.cli._present import AsJson, Asked, Force, ProofPath, present, progr
 from sievert.cli._streams import plain
 
 if TYPE_CHECKING:
+    from sievert.proofs import Proof
     from sievert.questions.estimate import FileEstimate, FileTable
 
 __all__ = ["estimate"]
 
 # A terminal shows this many values; the report and --json have all.
 SHOWN_ROWS = 30
+UNPROVED = "only reports that are counted one by one have a likelihood to prove"
 
 
 def estimate(
@@ -63,7 +65,7 @@ def estimate(
         interval=interval,
     ):
         return
-    from sievert.errors import FileError, TooLargeError
+    from sievert.errors import EstimationError, FileError, TooLargeError
     from sievert.files import identified, load_scenario
     from sievert.questions.estimate import FileEstimate, FileTable, estimate_of, estimate_proof
     from sievert.report.estimate import lines, page
@@ -83,20 +85,21 @@ def estimate(
             raise FileError("--save-counts: a released table is not counted; leave it out")
         counted = Counted(Counter(result.reported), result.rows, result.dropped, result.files)
         asked.write_text(save_counts, counts_text(counted))
-    certificate, why = None, "only reports that are counted one by one have one"
-    if proof is not None:
+
+    def certificate() -> Proof | str:
         try:
-            certificate = estimate_proof(scenario, result)
-        except TooLargeError as problem:
-            why = str(problem)
+            found = estimate_proof(scenario, result)
+        except (EstimationError, TooLargeError) as problem:
+            return str(problem)
+        return UNPROVED if found is None else identified(found, scenario)
+
     present(
         result,
         lines,
         asked,
         json=as_json,
         page=lambda command: page(result, scenario, command),
-        proof=lambda: None if certificate is None else identified(certificate, scenario),
-        unproved=f"There is no certificate to save: {why}",
+        proof=certificate,
         good=isinstance(result, FileTable)
         or (result.estimate.total_gap is not None and result.estimate.unique is not False),
         table=lambda: _print_table(result),

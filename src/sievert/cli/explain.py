@@ -8,16 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 import typer
 
 from sievert.cli import _described as others
-from sievert.cli._present import (
-    AsJson,
-    Asked,
-    Force,
-    ProofPath,
-    present,
-    print_json,
-    real_option,
-    whole_option,
-)
+from sievert.cli._options import real_option, whole_option
+from sievert.cli._present import AsJson, Asked, Force, ProofPath, present, print_json
 
 if TYPE_CHECKING:
     from sievert.files import Scenario
@@ -180,9 +172,11 @@ def _present(
     """Show an explanation; where another question was asked, its answer is what the JSON holds."""
     from sievert.report.explain import lines, page
 
-    def certificate() -> Proof | None:
+    def certificate() -> Proof | str:
         proof = found.explanation.certificate
-        if proof is None or scenario is None:
+        if proof is None:
+            return str(found.explanation.uncertified)
+        if scenario is None:
             return proof
         from sievert.files import identified
 
@@ -195,8 +189,6 @@ def _present(
         json=as_json,
         page=lambda command: page(found, None if scenario is None else scenario.to_toml(), command),
         proof=certificate,
-        carried=True,
-        unproved=f"There is no certificate to save: {found.explanation.uncertified}",
         good=found.passed,
         data={"passed": found.passed} if answer is None else None,
     )

@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sievert.cli._present import number, real_option, whole_number, whole_option
+from sievert.cli._options import number, real_option, whole_number, whole_option
+from sievert.errors import FileError, SievertError
+
+if TYPE_CHECKING:
+    from sievert.files import FirstAnswers
 
 __all__ = ["init"]
 
 FIRST = Path("sievert.toml")
+# How often a question is asked.
+TRIES = 4
+OPTIONS = {
+    "policy": "--values",
+    "policy.records": "--records",
+    "query": "--query",
+    "mechanism.eps": "--eps",
+    "adversary.observations": "--releases",
+    "accept.guess": "--guess",
+}
+
+# The answers, the file that they make, and what it says of itself.
+Written = tuple["FirstAnswers", str, str]
 
 
 def init(
@@ -38,12 +56,12 @@ def init(
 ) -> None:
     """Write a first file: what must stay hidden, what is published, and what is accepted.
 
-    Six questions are asked, unless options answer some: then nothing is asked, and the rest has defaults. No
-    private value is looked at. Exit code 0: written; 2: bad input, or the file is there already.
+    Six questions are asked, unless options answer some: then nothing is asked, and the rest has defaults. An
+    answer that cannot be is asked for again. No private value is looked at. Exit code 0: written; 2: bad
+    input, or the file is there already.
     """
     import os
 
-    from sievert.errors import FileError
     from sievert.files import FirstAnswers, Scenario, first_file, public_values, values_of
     from sievert.questions import headline
     from sievert.tables import Outputs
@@ -58,29 +76,26 @@ def init(
     if data is None and (public or column is not None):
         raise FileError("--column and --public-columns go with --from, the data that has them")
     released, proposed = (column, None) if data is None else public_values(data, column, public)
-    given: dict[str, Any] = {
-        "values": values,
-        "records": records,
-        "computed": query,
-        "eps": eps,
-        "releases": releases,
-        "guess": guess,
-    }
-    if all(item is None for item in given.values()):
-        given = _asked(proposed)
-    chosen = {name: item for name, item in given.items() if item is not None}
-    if "values" in chosen:
-        chosen["values"] = values_of(str(chosen["values"]))
-    elif proposed is not None:
-        chosen["values"] = proposed
-    else:
-        raise FileError("--values is missing: what can one record be? Write no,yes or 0..120")
     place = None if data is None else os.path.relpath(data, file.parent)
-    answers = FirstAnswers(
-        **chosen, data=place, column=released, public=proposed is not None and given["values"] is None
-    )
-    text = first_file(answers)
-    found = headline(Scenario.from_text(text, file.parent, str(file)))
+
+    def tried(chosen: Mapping[str, Any]) -> Written:
+        taken = {name: item for name, item in chosen.items() if item is not None}
+        said = {"values": proposed, "public": "values" not in taken, **taken}
+        answers = FirstAnswers(**said, data=place, column=released)
+        text = first_file(answers)
+        return answers, text, str(headline(Scenario.from_text(text, file.parent, str(file))))
+
+    given: dict[str, Any] = {"values": values, "records": records, "computed": query}
+    given |= {"eps": eps, "releases": releases, "guess": guess}
+    if all(item is None for item in given.values()):
+        answers, text, found = _asked(proposed, tried)
+    elif values is None and proposed is None:
+        raise FileError("--values is missing: what can one record be? Write no,yes or 0..120")
+    else:
+        try:
+            answers, text, found = tried({**given, "values": None if values is None else values_of(values)})
+        except FileError as problem:
+            raise _by_option(problem) from None
     asked.write_text(file, text)
     print(f"Wrote {file}.\n\n{found}\n")
     print(f"Look at all of it: sievert audit {file} --report page.html")
@@ -88,28 +103,49 @@ def init(
     print(f"Choose the noise:  sievert explain {file} --guess {answers.accepted:g}")
 
 
-def _asked(proposed: Any) -> dict[str, Any]:
-    """The answers to the six questions; an empty one takes what stands in brackets."""
+def _by_option(problem: FileError) -> FileError:
+    """The same problem, by the option that wrote its key."""
+    paths = [".".join(map(str, problem.key[:length])) for length in range(len(problem.key), 0, -1)]
+    option = next((OPTIONS[path] for path in paths if path in OPTIONS), None)
+    return problem if option is None else FileError(f"{option}: {problem}", key=problem.key)
+
+
+def _asked(proposed: Any, tried: Callable[[Mapping[str, Any]], Written]) -> Written:
+    """The six questions; an empty answer takes what stands in brackets.
+
+    An answer that no file can hold is asked for again; those before it stand.
+    """
     from sievert.files import half_way, values_of
 
     print("Six questions; an empty answer takes what stands in brackets.\n")
     shown = None if proposed is None else f"{len(proposed)} values of the public column"
-    written = _ask("1. What can one record be? (no,yes or 0..120)", shown)
-    values = proposed if written == shown else values_of(written)
-    return {
-        "values": None if written == shown else written,
-        "records": whole_number(_ask("2. How many records are there?", "100")),
-        "computed": _ask("3. What is published? (record, count: VALUES, sum or histogram)", "histogram"),
-        "eps": number(_ask("4. How much noise: ε in nats? Smaller hides more", "1")),
-        "releases": whole_number(_ask("5. How often is it published about the same people?", "1")),
-        "guess": number(_ask("6. The best guess about one record that you accept?", f"{half_way(values):g}")),
-    }
+    chosen: dict[str, Any] = {}
+
+    def ask(name: str, question: str, default: str | None, reads: Callable[[str], Any]) -> Written:
+        for left in reversed(range(TRIES)):
+            answer = _ask(question, default)
+            try:
+                chosen[name] = reads(answer)
+                return tried(chosen)
+            except (SievertError, typer.BadParameter) as problem:
+                if not left:
+                    raise
+                said = problem.on_command_line() if isinstance(problem, SievertError) else problem.message
+                print(f"   {said.removesuffix('.')}. Please answer again.")
+        raise AssertionError("the last answer was taken or raised")
+
+    first = "1. What can one record be? (no,yes or 0..120)"
+    values = ask("values", first, shown, lambda said: None if said == shown else values_of(said))[0].values
+    ask("records", "2. How many records are there?", "100", whole_number)
+    ask("computed", "3. What is published? (record, count: VALUES, sum or histogram)", "histogram", str)
+    ask("eps", "4. How much noise: ε in nats? Smaller hides more", "1", number)
+    ask("releases", "5. How often is it published about the same people?", "1", whole_number)
+    accepted = f"{half_way(values):g}"
+    return ask("guess", "6. The best guess about one record that you accept?", accepted, number)
 
 
 def _ask(question: str, default: str | None) -> str:
     """One answer; where nobody is there to give it, what to do instead."""
-    from sievert.errors import FileError
-
     try:
         return str(typer.prompt(question, default=default))
     except typer.Abort:

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from sievert.cli import _described as others
-from sievert.cli._present import AsJson, Asked, Force, ProofPath, present, progress_bar, real_option
+from sievert.cli._options import real_option
+from sievert.cli._present import AsJson, Asked, Force, ProofPath, present, progress_bar
 
 __all__ = ["limits"]
 
@@ -42,7 +43,7 @@ def limits(
         asked,
         json=as_json,
         page=lambda command: page(result, scenario, limit_curves(scenario, result), command),
-        proof=lambda: None if certificate is None else identified(certificate, scenario, eps=eps),
-        unproved=f"There is no certificate to save: {result.uncertified}",
-        carried=True,
+        proof=lambda: (
+            str(result.uncertified) if certificate is None else identified(certificate, scenario, eps=eps)
+        ),
     )

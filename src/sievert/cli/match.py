@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from sievert.cli._present import AsJson, Asked, Device, Force, present, progress_bar, whole_option
+from sievert.cli._options import whole_option
+from sievert.cli._present import AsJson, Asked, Device, Force, present, progress_bar
 
 __all__ = ["match"]
 

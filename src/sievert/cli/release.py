@@ -3,26 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from sievert.cli import _described as others
-from sievert.cli._present import (
-    AsJson,
-    Asked,
-    Device,
-    Force,
-    present,
-    print_json,
-    progress_bar,
-    real_option,
-    whole_option,
-)
+from sievert.cli._options import real_option, whole_option
+from sievert.cli._present import AsJson, Asked, Device, Force, present, print_json, progress_bar
 from sievert.cli._streams import complain, complain_of_data
-
-if TYPE_CHECKING:
-    from sievert.files import Scenario
 
 __all__ = ["release"]
 
@@ -115,8 +103,7 @@ def release(
         raise typer.Exit(problem.exit_code) from None
     scenario = load_scenario(file)
     asked = Asked(scenario.reads(), force, proof=proof, report=report)
-    if proof is not None:
-        _save_proof(scenario, proof, asked)
+    law = others.law_of(scenario, required=proof is not None)
     if preview:
         would = look(scenario, output=output, despite_accept=despite_accept)
         possible = would.possible
@@ -126,6 +113,8 @@ def release(
             asked,
             json=as_json,
             page=lambda command: page(would, scenario, command),
+            proof=law,
+            about=file,
             good=possible,
             data={"possible": possible},
         )
@@ -174,6 +163,8 @@ def release(
         asked,
         json=as_json,
         page=lambda command: page(done, scenario, command),
+        proof=law if done.secure else lambda: others.SEEDED,
+        about=file,
         title=scenario.title,
         good=done.secure,
     )
@@ -205,11 +196,3 @@ def _plan(
         complain(str(problem))
         raise typer.Exit(1) from None
     present(found, lines, Asked([], False), json=as_json)
-
-
-def _save_proof(scenario: Scenario, path: Path, asked: Asked) -> None:
-    from sievert.files import identified
-    from sievert.proofs import save_proof
-    from sievert.release import released_proof
-
-    asked.write_text(path, save_proof(identified(released_proof(scenario), scenario, released=True)))

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from sievert.cli._present import whole_option
+from sievert.cli._options import whole_option
 
 __all__ = ["studio"]
 

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 __all__ = ["verify"]
 
+# Seconds of a check that needs no announcement.
+SOON = 1.0
+
 
 def verify(
     proof: Annotated[Path, typer.Argument(help="A proof saved as JSON.")],
@@ -28,6 +31,9 @@ def verify(
     from sievert.proofs import load_proof
 
     loaded = load_proof(proof)
+    seconds = loaded.expected_seconds(proof.stat().st_size)
+    if seconds > SOON and not as_json:
+        print(plain(f"{proof}: {loaded.kind}; the check will take about {seconds:.1f} s"), flush=True)
     if files:
         from sievert.files import check_identity
 

@@ -135,7 +135,9 @@ class AcceptModel(Section):
     """[accept]: limits; an audit or an explanation that exceeds one exits with 1."""
 
     guess: Probability | None = Field(
-        None, description="best guess about one record after all observations, everything else known"
+        None,
+        description="best guess about one record (one person, where one may own several) after all "
+        "observations",
     )
     bits: NonNegative | None = Field(None, description="log2 of the growth of that guess")
     odds: Annotated[float, Field(ge=1)] | None = Field(

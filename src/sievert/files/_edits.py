@@ -13,7 +13,7 @@ from typing import Any
 
 from sievert.errors import FileError
 from sievert.files._document import Document, dumps, key_text, value_text
-from sievert.files._loading import UNTITLED, parsed
+from sievert.files._loading import DEEPEST, UNTITLED, parsed, require_shallow
 from sievert.numerics import brief
 
 __all__ = ["Key", "edited", "line_of", "with_values"]
@@ -54,6 +54,7 @@ def edited(text: str, key: Key, value: Any, source: str = UNTITLED) -> str:
     eps = 0.5  # agreed in May
     """
     steps, tables = _steps(key), parsed(text, source)
+    require_shallow(value, source, DEEPEST - len(steps))
     wanted = with_values(tables, {steps: value})
     if repr(wanted) == repr(tables):
         return text

@@ -22,9 +22,22 @@ if TYPE_CHECKING:
     from sievert.files._documents import TextScenario
     from sievert.files._vectors import VectorScenario
 
-__all__ = ["UNTITLED", "described", "from_tables", "from_text", "load", "load_scenario", "parsed", "save"]
+__all__ = [
+    "DEEPEST",
+    "UNTITLED",
+    "described",
+    "from_tables",
+    "from_text",
+    "load",
+    "load_scenario",
+    "parsed",
+    "require_shallow",
+    "save",
+]
 
 LARGEST_FILE = 32_000_000
+# Levels of lists and tables.
+DEEPEST = 32
 # What a text is called that stands in no file.
 UNTITLED = "untitled.toml"
 # Kinds of file beside the one with [policy], by their own table, and the command that only they have.
@@ -132,17 +145,35 @@ def _toml(path: Path) -> dict[str, Any]:
 def parsed(text: str, source: str) -> dict[str, Any]:
     """The tables of a text in TOML."""
     try:
-        return tomllib.loads(text)
+        found = tomllib.loads(text)
     except RecursionError:
-        raise FileError(
-            f"{source}: lists or tables are nested too deeply; no key needs more than five levels"
-        ) from None
+        raise _too_deep(source) from None
     except tomllib.TOMLDecodeError as problem:
         raise FileError(f"{source}: is not valid TOML: {problem}") from None
     except ValueError:
         raise FileError(
             f"{source}: holds a whole number of thousands of digits, or a day that is in no calendar"
         ) from None
+    require_shallow(found, source)
+    return found
+
+
+def require_shallow(item: Any, source: str, levels: int = DEEPEST) -> None:
+    """Refuse what is nested deeper than whoever follows lists and tables can go."""
+    inner = [item]
+    for _ in range(levels):
+        inner = [
+            part
+            for one in inner
+            if isinstance(one, dict | list)
+            for part in (one.values() if isinstance(one, dict) else one)
+        ]
+    if inner:
+        raise _too_deep(source)
+
+
+def _too_deep(source: str) -> FileError:
+    return FileError(f"{source}: lists or tables are nested too deeply; no key needs more than five levels")
 
 
 def load_scenario(path: str | Path) -> Scenario:

@@ -77,6 +77,8 @@ NEEDS: Mapping[str, set[str]] = {
     "prior": _BELIEF,
     "record_prior": _BELIEF,
     "_priors": _BELIEF,
+    "stated_belief": {*_ANSWERS, "adversary"},
+    "_own_record_belief": {*_ANSWERS, "adversary"},
     "gains": _BELIEF,
     "use_loss": {*_ANSWERS, "use"},
     "use_prior": {*_BELIEF, "use"},
@@ -435,7 +437,19 @@ class Scenario(Described):
 
     def _belief_about_record(self) -> NDArray[Any]:
         unlisted = isinstance(self.channel, NoiseChannel)
-        given = self.stated_record_prior if unlisted else self.document.adversary.record_prior
+        return self.stated_belief if unlisted else self._own_record_belief
+
+    @cached_property
+    def stated_belief(self) -> NDArray[Any]:
+        """The belief about one record that the file states, as one about the record or the answer."""
+        return self._belief(self.stated_record_prior)
+
+    @cached_property
+    def _own_record_belief(self) -> NDArray[Any]:
+        """The belief that the file states about one record as such."""
+        return self._belief(self.document.adversary.record_prior)
+
+    def _belief(self, given: StatedPrior | None) -> NDArray[Any]:
         with self.at("adversary.record_prior"):
             if self.region is not None and given is not None:
                 return given.on_map(self.region)

@@ -26,6 +26,8 @@ from ._headline import Headline as Headline
 from ._headline import headline as headline
 from ._largest import LargestForMechanism as LargestForMechanism
 from ._largest import largest_for_mechanism as largest_for_mechanism
+from ._largest_level import LargestLevel as LargestLevel
+from ._largest_level import largest_level as largest_level
 from ._leakage_curves import LeakageCurves as LeakageCurves
 from ._leakage_curves import leakage_curves as leakage_curves
 from ._seen import Seen as Seen

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -78,9 +78,10 @@ class Check(Result):
 
 
 def checks(view: Seen, people: int | None = None) -> tuple[Check, ...]:
-    """Compare what a mechanism gives away with the limits of [accept].
+    """Compare what a mechanism gives away with the limits of [accept], about a person with all records.
 
-    `people` is how many records a person may own, where that is not what the policy says.
+    `people` is how many records a person may own, where that is not what the policy says. Under public
+    knowledge guesses are about one record.
     """
     scenario = view.scenario
     accept = scenario.accept
@@ -90,6 +91,10 @@ def checks(view: Seen, people: int | None = None) -> tuple[Check, ...]:
     after = f"after {scenario.observations} releases" if scenario.observations > 1 else "after the release"
     people = scenario.policy.person_records if people is None else people
     whose = "" if people == 1 else f" for a person with {people} records"
+    about = "one record"
+    if people > 1 and not scenario.policy.constrained:
+        about, repeated = "one person", view.person_guess(people, scenario.observations)
+        record = replace(record, after=repeated.guess, is_bound=True)
     compared = []
     limits: tuple[tuple[str, str, float | None, float, float], ...] = (
         ("guess", "best guess", accept.guess, record.after, repeated.guess),
@@ -114,10 +119,10 @@ def checks(view: Seen, people: int | None = None) -> tuple[Check, ...]:
             continue
         one_release_is_too_many = not record.is_bound and not is_within(single, limit)
         if not repeated.exact and one_release_is_too_many:
-            compared.append(Check(key, f"{what} about one record after one release", limit, single, False))
+            compared.append(Check(key, f"{what} about {about} after one release", limit, single, False))
         else:
             passed = is_within(value, limit)
-            name = f"{what} about one record {after}"
+            name = f"{what} about {about} {after}"
             compared.append(Check(key, name, limit, value, passed, repeated.exact))
     if accept.eps is not None:
         at, value = "", view.epsilon.nats * scenario.observations * people
@@ -159,7 +164,7 @@ def record_belief(scenario: Scenario) -> NDArray[np.float64] | None:
     if given is None or given.is_uniform:
         return None
     if scenario.region is not None:
-        return np.asarray(given.on_map(scenario.region), dtype=np.float64)
+        return np.asarray(scenario.stated_belief, dtype=np.float64)
     return np.asarray(given.over(scenario.policy.values, scenario.policy.absent), dtype=np.float64)
 
 

@@ -89,12 +89,13 @@ def guess_by_eps(view: Seen) -> GuessCurve | None:
         return None
     claimed = scenario.claimed_eps
     at = here if claimed is None else claimed
+    # What ε has no part in is found here, and shared by the other levels.
+    before = view.record.before
     rows = sorted(_at_levels(scenario, at))
     if len(rows) < 2:
         return None
     limit = scenario.accept.guess if scenario.accept is not None and scenario.observations == 1 else None
     eps, guesses, exact = zip(*rows, strict=True)
-    before = view.record.before
     return GuessCurve((0.0, *eps), (before, *guesses), (True, *exact), before, at, limit)
 
 

@@ -22,7 +22,8 @@ from sievert.numerics import exp_or_infinity, in_percent, positive, probability,
 from sievert.proofs import Proof
 from sievert.questions._answer import Answer
 from sievert.questions._document_attack import equal_success
-from sievert.questions._document_audit import SEED, TRIED, audit_documents, guess_at
+from sievert.questions._document_audit import SEED, TRIED, guess_at, reference_nats
+from sievert.questions._largest_level import largest_level
 from sievert.text import (
     MEANINGFUL,
     Embedding,
@@ -70,14 +71,6 @@ def about_documents(question: str, scenario: TextScenario, **given: Any) -> Docu
     return found[question](scenario, **given)
 
 
-def _reference_nats(scenario: TextScenario) -> tuple[float, int]:
-    """The worst pair of references and how many there are; without them one word and its nearest."""
-    audit = audit_documents(scenario)
-    if audit.worst is not None:
-        return audit.worst, len(scenario.references)
-    return audit.word_nats, SMALLEST_GUESS
-
-
 def _said(nats: float) -> str:
     return "No bound in nats" if math.isinf(nats) else f"{nats:.4g} nats"
 
@@ -103,7 +96,7 @@ def _explain(
     told = {"eps": eps, "releases": releases}
     asked = scenario if eps is None else scenario.with_eps(positive("eps", eps))
     many = 1 if releases is None else whole("releases", releases)
-    once, candidates = _reference_nats(asked)
+    once, candidates = reference_nats(asked)
     nats = many * once
     after = guess_at(nats, candidates)
     about = "the references" if scenario.references else "two documents that differ in one near word"
@@ -113,6 +106,7 @@ def _explain(
         for v, p in rows.items()
     ]
     times = "" if many == 1 else f" after {many} releases"
+    lines += [str(largest_level(scenario))] if _is_solved(scenario, once) and many == 1 else []
     certificate, why = _proof(asked, nats, many)
     return DocumentsAnswer(
         "explain",
@@ -136,9 +130,16 @@ def _explain(
     )
 
 
+def _is_solved(scenario: TextScenario, nats: float) -> bool:
+    """Whether [accept] has a limit that some ε keeps and another does not."""
+    accept = scenario.document.accept
+    limited = accept is not None and (accept.nats is not None or accept.guess is not None)
+    return limited and bool(scenario.references) and 0 < nats < math.inf
+
+
 def _weakest(scenario: TextScenario, guess: float, releases: int) -> DocumentsAnswer:
     """Backwards: the largest ε at which nobody guesses better; nats are proportional to ε."""
-    once, candidates = _reference_nats(scenario)
+    once, candidates = reference_nats(scenario)
     if math.isinf(once) or once <= 0:
         raise FileError(
             f"{scenario.source}: no ε can be found: a release tells the references apart whatever it is, or "
@@ -226,7 +227,7 @@ def _limits_of_clusters(
 
 
 def _breach(scenario: TextScenario, observations: Sequence[int] | None = None) -> DocumentsAnswer:
-    nats, candidates = _reference_nats(scenario)
+    nats, candidates = reference_nats(scenario)
     counts = tuple(observations or RELEASES)
     guesses = {k: guess_at(k * nats, candidates) for k in counts}
     until = next((k for k, guess in guesses.items() if guess >= 0.9), None)

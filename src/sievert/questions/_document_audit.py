@@ -17,7 +17,16 @@ from sievert.numerics import in_percent
 from sievert.results import Result
 from sievert.text import Profile, Promise, promise, promised, replacement_profile, verdict
 
-__all__ = ["SEED", "TRIED", "DocumentsAudit", "Pair", "audit_documents", "guess_at", "profile_of"]
+__all__ = [
+    "SEED",
+    "TRIED",
+    "DocumentsAudit",
+    "Pair",
+    "audit_documents",
+    "guess_at",
+    "profile_of",
+    "reference_nats",
+]
 
 # Vocabularies whose pairs of words are looked at for the tight ε: a few seconds.
 LARGEST_TIGHT = 20_000
@@ -92,10 +101,7 @@ def audit_documents(scenario: TextScenario) -> DocumentsAudit:
     """What the file promises for its references, next to what it does to words."""
     scenario.check()
     mechanism, length = scenario.mechanism, scenario.length
-    pairs = tuple(
-        Pair(a, b, promise(first, second, mechanism, length))
-        for (a, first), (b, second) in combinations(scenario.references, 2)
-    )
+    pairs = _pairs(scenario)
     worst = max((pair.promise.nats for pair in pairs), default=None)
     guess = None if worst is None else guess_at(worst, len(scenario.references))
     failed = _failed(scenario, worst, guess)
@@ -107,7 +113,7 @@ def audit_documents(scenario: TextScenario) -> DocumentsAudit:
         mechanism.eps,
         _tight(scenario),
         _length_words(scenario),
-        mechanism.eps * _near_word(scenario) * ((length.size or 1) if length.rule == "sample" else 1),
+        _word_nats(scenario),
         pairs,
         worst,
         guess,
@@ -202,3 +208,24 @@ def profile_of(scenario: TextScenario, eps: float | None = None) -> Profile:
         trials=TRIED,
         rng=SEED,
     )
+
+
+def reference_nats(scenario: TextScenario) -> tuple[float, int]:
+    """The worst pair of references and how many there are; without them one word and its nearest."""
+    scenario.check()
+    worst = max((pair.promise.nats for pair in _pairs(scenario)), default=None)
+    return (_word_nats(scenario), 2) if worst is None else (worst, len(scenario.references))
+
+
+def _pairs(scenario: TextScenario) -> tuple[Pair, ...]:
+    """What is promised of every two references."""
+    return tuple(
+        Pair(a, b, promise(first, second, scenario.mechanism, scenario.length))
+        for (a, first), (b, second) in combinations(scenario.references, 2)
+    )
+
+
+def _word_nats(scenario: TextScenario) -> float:
+    """Between two documents that differ in one word and its nearest, however often it is drawn."""
+    drawn = (scenario.length.size or 1) if scenario.length.rule == "sample" else 1
+    return scenario.mechanism.eps * _near_word(scenario) * drawn

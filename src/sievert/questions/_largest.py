@@ -11,7 +11,7 @@ from typing import Literal
 from sievert.errors import FileError, MechanismError
 from sievert.files import Scenario
 from sievert.limits import last_kept, odds_growth, six_digits
-from sievert.numerics import brief, choice, in_bits, in_percent, non_negative, whole
+from sievert.numerics import advance, brief, choice, in_bits, in_percent, non_negative, whole
 from sievert.observations import RepeatedGuess
 from sievert.questions._seen import seen
 from sievert.results import Result
@@ -30,6 +30,8 @@ PRECISION = 1e-9
 class LargestForMechanism(Result):
     """The largest ε at which the file's mechanism keeps a limit about one record, everything else known.
 
+    Where a person may own several records, the limit is about them all.
+
     Attributes
     ----------
     eps : ε in nats, as [mechanism] writes it; inf where no ε exceeds the limit
@@ -37,6 +39,7 @@ class LargestForMechanism(Result):
     value : the quantity at that ε
     releases : after how many releases
     exact : whether the value is exact; else a bound keeps the limit, and a larger ε might
+    about : "one record", or "one person" where one may own several
     """
 
     eps: float
@@ -45,13 +48,14 @@ class LargestForMechanism(Result):
     value: float
     releases: int
     exact: bool
+    about: Literal["one record", "one person"] = "one record"
 
     def __float__(self) -> float:
         return self.eps
 
     def __str__(self) -> str:
         after = "one release" if self.releases == 1 else f"{self.releases} releases"
-        most = f"{_words(self.quantity, self.limit)} after {after}"
+        most = f"{_words(self.quantity, self.limit, self.about)} after {after}"
         if math.isinf(self.eps):
             return f"this mechanism keeps {most} at every ε"
         surely = "" if self.exact else "surely "
@@ -99,10 +103,14 @@ def largest_for_mechanism(
             key=("mechanism",),
         )
     found: dict[float, RepeatedGuess] = {}
+    policy = scenario.policy
+    people = 1 if policy.constrained else policy.person_records
 
     def excess(eps: float) -> float:
         if eps not in found:
-            found[eps] = seen(scenario.at_eps(eps)).repeated(count)
+            advance("levels of ε", len(found), len(found) + 1)
+            view = seen(scenario.at_eps(eps))
+            found[eps] = view.repeated(count) if people == 1 else view.person_guess(people, count)
         return _amount(quantity, found[eps]) - most
 
     before = seen(scenario).record.before
@@ -112,7 +120,9 @@ def largest_for_mechanism(
     eps = low if math.isinf(high) or low == 0 else last_kept(excess, low, high, PRECISION)
     last = found.get(eps, RepeatedGuess(before, before, True, count))
     shown = math.inf if math.isinf(high) else eps
-    return LargestForMechanism(shown, quantity, most, _amount(quantity, last), count, last.exact)
+    value = _amount(quantity, last)
+    about: Literal["one record", "one person"] = "one record" if people == 1 else "one person"
+    return LargestForMechanism(shown, quantity, most, value, count, last.exact, about)
 
 
 def _bracket(excess: Callable[[float], float], scenario: Scenario) -> tuple[float, float]:
@@ -142,10 +152,10 @@ def _amount(quantity: Quantity, found: RepeatedGuess) -> float:
     return {"guess": after, "advantage": after - before, "bits": math.log2(after / before)}[quantity]
 
 
-def _words(quantity: Quantity, limit: float) -> str:
+def _words(quantity: Quantity, limit: float, about: str) -> str:
     return {
-        "guess": f"the best guess about one record at or below {in_percent(limit)}",
+        "guess": f"the best guess about {about} at or below {in_percent(limit)}",
         "advantage": f"the growth of the best guess at or below {100 * limit:.4g} percentage points",
-        "bits": f"the leak about one record at or below {in_bits(limit)}",
+        "bits": f"the leak about {about} at or below {in_bits(limit)}",
         "odds": f"the odds of a right guess from growing more than {limit:g} times",
     }[quantity]

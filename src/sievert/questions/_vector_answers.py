@@ -9,6 +9,7 @@ from typing import Any
 from sievert.errors import FileError
 from sievert.files import VectorScenario
 from sievert.numerics import in_percent, probability, whole
+from sievert.questions._largest_level import largest_level
 from sievert.questions._vector_audit import DISTANCES
 from sievert.questions._vector_design import design_vectors
 from sievert.questions._vector_promise import VectorsAnswer, account_of, at_level, promise
@@ -49,6 +50,7 @@ def _explain(
     told = {"eps": eps, "releases": releases, "guess": guess}
     many = 1 if releases is None else whole("releases", releases)
     here = scenario.document.vectors.distance
+    solved = [str(largest_level(scenario))] if many == 1 and _is_limited(scenario) else []
     scenario = at_level(scenario, eps) if guess is None else _guessed(scenario, guess, here, many)
     delta = scenario.document.vectors.delta
 
@@ -67,6 +69,7 @@ def _explain(
     ]
     if guess is not None:
         lines.insert(0, f"The most that keeps a guess to {in_percent(guess)}: {scenario.mechanism.words()}.")
+    lines += solved
     xi, likely = row(here)
     most = "" if scenario.mechanism.accounted else "at most "
     again = "" if many == 1 else f" after {many} releases under this hash"
@@ -91,6 +94,14 @@ def _explain(
         why,
         told,
     )
+
+
+def _is_limited(scenario: VectorScenario) -> bool:
+    """Whether [accept] has a limit that is known to be kept or not."""
+    accept = scenario.document.accept
+    if accept is None or (accept.reidentified is not None and scenario.known is None):
+        return False
+    return accept.nats is not None or accept.reidentified is not None
 
 
 def _guess(scenario: VectorScenario, distance: float, many: int) -> float:

@@ -22,7 +22,7 @@ from sievert.policies import Policy
 from sievert.questions._accept import Check, Promise
 from sievert.questions._findings import Finding, Unanswered
 from sievert.questions._headline import Parts, Told
-from sievert.questions._seen import seen
+from sievert.questions._seen import Seen, seen
 from sievert.questions._standing import Standing, standing
 from sievert.questions._together import Together, together_of
 from sievert.results import Result
@@ -201,7 +201,7 @@ def audit(scenario: Described | str | Path) -> Audit | Result:
         worst=_worst(policy, found),
         checks=parts.checks,
         guess_limit=limit,
-        releases_within=None if limit is None or accepted is None else view.releases_within(accepted),
+        releases_within=_releases_within(view, limit, accepted),
         on_map=scenario.region is not None,
         listed=view.listed,
         steps=view.steps,
@@ -217,6 +217,16 @@ def audit(scenario: Described | str | Path) -> Audit | Result:
         rho=scenario.claimed_rho,
     )
     return replace(result, standing=standing(scenario, result))
+
+
+def _releases_within(view: Seen, limit: float | None, accepted: float | None) -> ReleasesWithin | None:
+    """How many releases keep what is accepted, about a person with all records."""
+    policy = view.scenario.policy
+    if limit is None or accepted is None:
+        return None
+    if policy.person_records > 1 and not policy.constrained:
+        return view.person_releases_within(policy.person_records, accepted)
+    return view.releases_within(accepted)
 
 
 def _inference(scenario: Scenario) -> Inference | None:

@@ -44,7 +44,7 @@ class Replacement(Result):
     @property
     def note(self) -> str:
         """How inputs with different labels were matched; empty where the labels are the same."""
-        if isinstance(self.first, NoiseChannel):
+        if isinstance(self.first, NoiseChannel) or isinstance(self.second, NoiseChannel):
             return ""
         first, second = self.first.inputs, self.second.inputs
         if first == second or set(first) == set(second):

@@ -21,8 +21,17 @@ from sievert.channels import (
     SeveralNoise,
     TableNoise,
 )
-from sievert.errors import FileError, TooLargeError
-from sievert.files import Described, Scenario, TextScenario, VectorScenario, described, load_scenario
+from sievert.errors import FileError, SievertError, TooLargeError
+from sievert.files import (
+    Described,
+    Scenario,
+    TextScenario,
+    VectorScenario,
+    added_noise,
+    described,
+    identified,
+    load_scenario,
+)
 from sievert.mechanisms import (
     IrregularGeometricChannel,
     PixelatedLaplaceChannel,
@@ -38,9 +47,10 @@ from sievert.proofs import (
     ReleasedProof,
     Verification,
 )
-from sievert.release._plan import Plan, make_plan
+from sievert.release._drawn import by_rows
+from sievert.release._plan import Plan, law_plan, make_plan
 
-__all__ = ["check_released", "noise_proof", "released_proof"]
+__all__ = ["check_released", "drawn_proof", "noise_proof", "released_proof"]
 
 # Neighbours and fractions that a proof lists, and comparisons of two rows entry by entry.
 LARGEST_PAIRS, LARGEST_ROWS, MOST_COMPARED = 100_000, 100_000, 2_000_000
@@ -68,19 +78,24 @@ def released_proof(scenario: Described) -> Proof:
 
 @released_proof.register
 def _of_records(scenario: Scenario) -> Proof:
-    plan = make_plan(scenario)
+    found = _proved(make_plan(scenario))
+    if isinstance(found, str):
+        raise FileError(f"{scenario.source}: what is released has no proof: {found}")
+    return found
+
+
+def _proved(plan: Plan) -> Proof | str:
+    """The proof of what is drawn, which holds; a text says why there is none."""
+    if not plan.exact:
+        return "it is drawn in floating point, and fractions would prove something else"
     try:
         found = certified(plan.channel, plan) if plan.pure_eps is not None else _without_eps(plan)
     except TooLargeError as problem:
-        found = str(problem)
-    if not plan.exact:
-        found = "it is drawn in floating point, and fractions would prove something else"
+        return str(problem)
     if isinstance(found, str):
-        raise FileError(f"{scenario.source}: what is released has no proof: {found}")
+        return found
     checked = found.verify()
-    if not checked:
-        raise FileError(f"{scenario.source}: the proof that was tried does not hold: {checked.statement}")
-    return found
+    return found if checked else f"the proof that was tried does not hold: {checked.statement}"
 
 
 @released_proof.register
@@ -99,16 +114,41 @@ def _of_vectors(scenario: VectorScenario) -> Proof:
     return promise_of_vectors(scenario)
 
 
+def drawn_proof(scenario: Described) -> Proof | str:
+    """The proof of what the mechanism of a file draws from, named after the file; a text says why none.
+
+    A file that says nowhere where its records are has one too.
+    """
+    try:
+        found = _of_law(scenario) if isinstance(scenario, Scenario) else released_proof(scenario)
+    except SievertError as problem:
+        found = problem.in_file().removeprefix(scenario.source).lstrip(":, ")
+    return found if isinstance(found, str) else identified(found, scenario, released=True)
+
+
+def _of_law(scenario: Scenario) -> Proof | str:
+    """The proof of what is drawn; rows that are too many to be listed are not made into fractions first."""
+    if added_noise(scenario) is None and by_rows(scenario.channel):
+        rows, columns = scenario.channel.shape
+        if rows * columns > LARGEST_ROWS:
+            return _too_many(rows, columns)
+    return _proved(law_plan(scenario))
+
+
+def _too_many(rows: int, columns: int) -> str:
+    return f"a proof would list {rows} by {columns} fractions"
+
+
 def check_released(proof: Proof, found: Verification, path: str | Path) -> Verification:
     """Whether a proof that holds is the one of what the file releases, made anew from the file."""
-    own = released_proof(described(Path(path)) or load_scenario(path))
-    if own.kind == proof.kind and own.data() == proof.data():
-        return replace(found, statement=f"{found.statement}; `sievert release {path}` draws from this")
+    own = drawn_proof(described(Path(path)) or load_scenario(path))
+    if not isinstance(own, str) and own.kind == proof.kind and own.data() == proof.data():
+        return replace(found, statement=f"{found.statement}; the mechanism of {path} draws from this")
     return replace(
         found,
         holds=False,
-        statement=f"the proof names the question of {path}, but is not about what `sievert release {path}` "
-        f"draws from; what it proves is: {found.statement}",
+        statement=f"the proof names the question of {path}, but is not about what its mechanism draws from; "
+        f"what it proves is: {found.statement}",
     )
 
 
@@ -117,7 +157,7 @@ def certified(channel: Channel, plan: Plan) -> Proof | str:
     """The rows, which are fractions; a text says why there is no proof."""
     rows = channel.entries if channel.form == "exact" else None
     if rows is None or rows.size > LARGEST_ROWS:
-        return f"a proof would list {channel.shape[0]} by {channel.shape[1]} fractions"
+        return _too_many(*channel.shape)
     space = _neighbours(plan)
     compared = rows.shape[1] * (len(rows) if space.form == "uniform" else len(space.pairs))
     if compared > MOST_COMPARED:

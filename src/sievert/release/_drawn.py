@@ -32,7 +32,7 @@ from sievert.proofs import Decay
 from sievert.questions import CLAIM_TOLERANCE
 from sievert.spaces import align
 
-__all__ = ["Drawn", "drawn_channel"]
+__all__ = ["Drawn", "by_rows", "drawn_channel"]
 LARGEST_ROWS = 1_000_000
 # Digits of a probability in an exact row.
 MOST_BITS = 20_000
@@ -90,6 +90,11 @@ def drawn(channel: Channel, scenario: Scenario) -> Drawn:
         nats = epsilon(exact, scenario.answers).nats
     eps = _charged(exact, scenario.answers, nats, claimed)
     return Drawn(exact, eps, words, note=_other_eps(audited, nats))
+
+
+def by_rows(channel: Channel) -> bool:
+    """Whether a channel is drawn from the list of its rows, having no law of its own."""
+    return drawn.dispatch(type(channel)) is drawn.dispatch(Channel)
 
 
 def _other_eps(audited: float, nats: float) -> str | None:

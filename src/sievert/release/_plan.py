@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -22,7 +23,7 @@ from sievert.release._places import OnMap, Places, population
 from sievert.sampling import Sampler, floats, for_channel
 from sievert.tables import Source, is_among, require_writable
 
-__all__ = ["NOT_PRIVATE", "SEEDED", "Plan", "make_plan"]
+__all__ = ["NOT_PRIVATE", "SEEDED", "Plan", "law_plan", "make_plan"]
 
 # The column, and what it says, that marks every row of a table whose noise came from a seed.
 NOT_PRIVATE = "not_private"
@@ -197,11 +198,28 @@ def make_plan(scenario: Scenario, output: str | Path | None = None) -> Plan:
     name = None if output is None else str(file_path("output", output, DataError))
     if rules.test_seed is not None and NOT_PRIVATE in (*rules.keep, *scenario.columns):
         raise FileError(f"{source}: the column {NOT_PRIVATE} marks a test; give yours another name")
-    try:
+    with _named(source):
         _check_columns(scenario, rules)
         require_writable(_output(scenario, name))
         _refuse_among_data(scenario, _output(scenario, name))
         return _drawable(_plan(scenario, rules, name))
+
+
+def law_plan(scenario: Scenario) -> Plan:
+    """What the mechanism of a file draws from, whether or not the file says where records are."""
+    document = scenario.document
+    if document.mechanism is None:
+        raise FileError(f"{scenario.source}: table [mechanism] is missing")
+    rules = ReleaseModel() if document.data is None or document.release is None else document.release
+    with _named(scenario.source):
+        return _plan(scenario, rules, None)
+
+
+@contextmanager
+def _named(source: str) -> Iterator[None]:
+    """Say which file a problem is in."""
+    try:
+        yield
     except TooLargeError:
         raise
     except FileError as problem:
@@ -263,6 +281,8 @@ def _check_columns(scenario: Scenario, rules: ReleaseModel) -> None:
             f"data.person: {brief(data.person)} is also data.column; the column that says whose row it is "
             "must not be released"
         )
+    if scenario.region is not None and len(columns) != 2:
+        raise FileError('data.column: name two columns, latitude first: column = ["lat", "lon"]')
     for name in rules.keep:
         if name in columns:
             raise FileError(f"release.keep: {brief(name)} is private; only public columns can be kept")
@@ -282,8 +302,6 @@ def _drawable(plan: Plan) -> Plan:
 def _on_map(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Plan:
     region, noise = scenario.region, added_noise(scenario)
     assert region is not None
-    if len(scenario.columns) != 2:
-        raise FileError('data.column: name two columns, latitude first: column = ["lat", "lon"]')
     if not scenario.document.query.is_record:
         raise FileError('query.kind: places on a map are released one by one; use kind = "record"')
     weights = None if rules.remap is None else population(scenario, rules.remap, region)

@@ -46,8 +46,9 @@ MOST_NUMBERS = 30
 # Characters of all stills of a page, which leaves room for a proof below the largest page.
 MOST_STILLS = 160_000
 LIBRARY = "plotly-cartesian.min.js"
-# Where a page that offers the checker has room for the proof itself, and how large it may be with it.
+# Where a page has room for the proof itself, how large it may be with it, and how it offers the checker.
 PROOF_PLACE = "<!-- proof -->"
+CHECKER_LINK = '<a download="verify.py"'
 LARGEST_PAGE = 2_000_000
 
 
@@ -155,7 +156,7 @@ def page_html(page: Page) -> str:
         version=package_version(),
         library=library,
         versions=_versions(),
-        checker=_checker() if page.proofs else "",
+        checker=Markup(_offer()) if page.proofs else "",
     )
 
 
@@ -183,17 +184,26 @@ def _images(pictures: Sequence[Picture]) -> list[str]:
     return images
 
 
-def page_with_proof(page: str, proof: Proof) -> str:
-    """The page with the proof of its answer, beside the checker; without it where it is too long."""
-    content = b64encode(save_proof(proof).encode("utf-8")).decode("ascii")
-    link = (
-        f'<p>The proof of this page: <a download="proof.json" href="data:application/json;base64,{content}">'
-        f"proof.json</a> ({escape(proof.kind)}).</p>"
-    )
-    if PROOF_PLACE not in page or len(page.encode("utf-8")) + len(link) > LARGEST_PAGE:
-        return page
+def page_with_proof(page: str, proof: Proof | str) -> str:
+    """The page with the proof of its answer, beside the checker; a text says why there is none.
+
+    Of a proof that is too long for a page, it says how to save it.
+    """
     before, _, after = page.rpartition(PROOF_PLACE)
-    return f"{before}{link}{after}"
+    if isinstance(proof, str):
+        return f"{before}<p>Not certified: {_coded(proof)}.</p>{after}"
+    offered = "" if CHECKER_LINK in page else _offer()
+    content = b64encode(save_proof(proof).encode("utf-8")).decode("ascii")
+    carried = (
+        f'{offered}<p>The proof of this page: <a download="proof.json" href="data:application/json;base64,'
+        f'{content}">proof.json</a> ({escape(proof.kind)}).</p>'
+    )
+    if len(page.encode("utf-8")) + len(carried) <= LARGEST_PAGE:
+        return f"{before}{carried}{after}"
+    return (
+        f"{before}{offered}<p>The proof of this page ({escape(proof.kind)}) is too long to be a part of it; "
+        f"the command saves it with <code>--proof proof.json</code>.</p>{after}"
+    )
 
 
 def drawing_library() -> str:
@@ -201,10 +211,14 @@ def drawing_library() -> str:
     return resources.files("sievert.report").joinpath("plotly", LIBRARY).read_text(encoding="utf-8")
 
 
-def _checker() -> str:
-    """`verify.py` as an address that holds it, to be saved from the page."""
+def _offer() -> str:
+    """`verify.py` in an address that holds it, to be saved from the page."""
     content = b64encode(checker_path().read_bytes()).decode("ascii")
-    return f"data:text/x-python;charset=utf-8;base64,{content}"
+    return (
+        f'<p>Check this page yourself: {CHECKER_LINK} href="data:text/x-python;charset=utf-8;base64,'
+        f'{content}">verify.py</a> is one file that needs Python alone; <code>python verify.py proof.json'
+        "</code> checks the saved proof in exact fractions.</p>"
+    )
 
 
 def _versions() -> str:

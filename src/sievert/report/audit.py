@@ -191,7 +191,8 @@ def _budget(audit: Audit) -> list[str]:
         many = "No release keeps" if kept.releases == 0 else "One release keeps"
         if kept.releases > 1:
             many = f"{'Up to' if kept.exact else 'At least'} {kept.releases} releases keep"
-        lines.append(f"{many} the limit of {in_percent(kept.limit)}.")
+        whose = " about one person" if kept.about == "one person" else ""
+        lines.append(f"{many} the limit of {in_percent(kept.limit)}{whose}.")
     return lines
 
 
@@ -338,8 +339,8 @@ def content(audit: Audit, scenario: Scenario, command: str = "") -> Page:
         tables=[Table("Leakage by adversary", header, rows)] if rows else [],
         pictures=pictures(audit, scenario),
         proofs=[
-            f"`sievert limits {source} --proof proof.json` saves a proof of what the policy allows, and "
-            "`sievert verify proof.json` checks it without a solver."
+            f"What any mechanism of this ε could give away at most is proved by `sievert limits {source} "
+            f"--proof limits.json`, which `sievert verify limits.json {source}` checks without a solver."
         ],
         text=scenario.to_toml(),
     )

@@ -19,7 +19,7 @@ from sievert.report._bars import bars
 from sievert.report._page import Page, Picture, Table, page_html
 from sievert.results import Result
 
-__all__ = ["lines", "near", "page", "table_lines"]
+__all__ = ["content", "lines", "near", "page", "table_lines"]
 
 SAME_EVERYWHERE = ("eps_of_step", "alpha_of_step", "note")
 # Rows of a released table that a page shows; the file has them all.
@@ -256,19 +256,22 @@ def page(result: Result, scenario: Scenario, command: str = "") -> str:
 
 @page.register
 def _page_of_preview(found: Preview, scenario: Scenario, command: str = "") -> str:
+    return page_html(content(found, scenario, command))
+
+
+def content(found: Preview, scenario: Scenario, command: str = "") -> Page:
+    """What the page of a preview holds."""
     source = Path(scenario.source).name
-    return page_html(
-        Page(
-            title=found.title,
-            made_by=f"Preview of the release of {source}",
-            headline=str(found),
-            sections=list(lines(found)),
-            good=found.possible,
-            command=command or f"sievert release {source} --preview --report page.html",
-            summary=Table("At a glance", (), list(_glance(found, found.eps, found.remaining_after))),
-            pictures=[*_shares(found.tables), *_noise(scenario)],
-            text=scenario.to_toml(),
-        )
+    return Page(
+        title=found.title,
+        made_by=f"Preview of the release of {source}",
+        headline=str(found),
+        sections=list(lines(found)),
+        good=found.possible,
+        command=command or f"sievert release {source} --preview --report page.html",
+        summary=Table("At a glance", (), list(_glance(found, found.eps, found.remaining_after))),
+        pictures=[*_shares(found.tables), *_noise(scenario)],
+        text=scenario.to_toml(),
     )
 
 
