@@ -3,6 +3,7 @@
 import importlib
 import io
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from fractions import Fraction
@@ -38,8 +39,44 @@ settings.register_profile(
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeat"))
 
+# A script with modules of its own; `python tests/mutate_checks.py` runs it.
+collect_ignore = ["mutate_checks.py"]
+
+BROWSER_OPTIONS = [
+    "--no-sandbox",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-default-apps",
+    "--disable-sync",
+    "--no-first-run",
+    "--disable-lcd-text",
+]
+
 # The distribution that brings each peer, where its name is not the module's.
 DISTRIBUTIONS = {"ot": "POT", "faiss": "faiss-cpu", "sklearn": "scikit-learn"}
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """The browser, or a skipped test; SIEVERT_REQUIRE_BROWSER=1 (as in CI) makes it a failure."""
+    found = next((path for name in ("chromium", "chromium-browser") if (path := shutil.which(name))), None)
+    if found is None:
+        reason = "chromium was not found (Debian package chromium)"
+        if os.environ.get("SIEVERT_REQUIRE_BROWSER") == "1":
+            pytest.fail(reason, pytrace=False)
+        pytest.skip(reason)
+    return found
+
+
+@pytest.fixture(scope="session")
+def started_browser(chromium: str) -> Iterator[Any]:
+    """One headless Chromium for all tests: Playwright runs once in a process."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        started = driver.chromium.launch(executable_path=chromium, args=BROWSER_OPTIONS)
+        yield started
+        started.close()
 
 
 @pytest.fixture(scope="session")

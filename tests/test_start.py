@@ -11,8 +11,20 @@ HEAVY = {
 }
 COMMAND = "from sievert.cli import main\nmain(['explain', '--eps', '3', '--values', '5'])"
 
+# The studio listens before anything is computed: its command and its server need no mathematics.
+STUDIO = "import os\nos.execv = print\nfrom sievert.cli import main\nmain(['studio', '--no-browser'])"
+SERVER = "import sievert.studio._serving\nimport sievert.studio._site\nimport uvicorn"
 
-@pytest.mark.parametrize(("start", "missing"), [("import sievert", {"numpy", *HEAVY}), (COMMAND, HEAVY)])
+
+@pytest.mark.parametrize(
+    ("start", "missing"),
+    [
+        ("import sievert", {"numpy", *HEAVY}),
+        (COMMAND, HEAVY),
+        (STUDIO, {"numpy", "rich.console", *HEAVY}),
+        (SERVER, {"numpy", "pydantic", "typer", *HEAVY}),
+    ],
+)
 def test_nothing_heavy_is_imported(start: str, missing: set[str]) -> None:
     code = f"try:\n    {start.replace(chr(10), chr(10) + '    ')}\nexcept SystemExit:\n    pass\n"
     code += "import sys\nprint('imported', *sys.modules)"

@@ -72,7 +72,6 @@ def test_mistakes(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> N
         ["--samples", other],
         ["--samples", str(tmp_path / "none.csv")],
         ["--samples", path, "--report", "page.html"],
-        ["examples/census-count.toml", "--proof", "proof.json"],
         ["examples/census-count.toml", "--eps", "1"],
         ["--samples", path, "--delta", "2"],
     ):

@@ -64,6 +64,36 @@ def test_six_questions_are_asked_where_no_option_answers(tmp_path, monkeypatch):
     assert (found.policy.records, found.claimed_eps, found.observations) == (100, 0.5, 3)
 
 
+def test_a_bad_answer_is_asked_for_again_and_the_others_stand(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    given = ["no", "no,no", "no,yes", "-3", "50", "sum", "count: maybe", "count: yes", "x", "-1", "0.5"]
+    done = CliRunner().invoke(app, ["init"], input="\n".join([*given, "0", "3", "7", "0.9", ""]))
+    assert done.exit_code == 0 and done.output.count("Please answer again.") == 9
+    found = sv.load("sievert.toml")
+    assert (found.policy.values, found.policy.records) == (("no", "yes"), 50)
+    assert (found.claimed_eps, found.observations, found.accept.guess) == (0.5, 3, 0.9)
+
+
+def test_a_question_is_not_asked_for_ever(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, ["init"], input="no\n" * 4 + "no,yes\n\n\n\n\n\n")
+    assert isinstance(done.exception, FileError) and "'no'" in str(done.exception)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("option", "given"),
+    [("--eps", "-1"), ("--guess", "3"), ("--records", "0"), ("--releases", "0"), ("--values", "a,a")],
+)
+def test_a_bad_option_is_named(option, given, tmp_path, capsys):
+    options = {"--values": "no,yes", option: given}
+    code, said = run(
+        capsys, "init", tmp_path / "a.toml", *(word for pair in options.items() for word in pair)
+    )
+    assert code == 2 and f"sievert: {option}: " in said.err
+    assert not list(tmp_path.iterdir())
+
+
 def test_nobody_there_to_answer(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(app, ["init"], input="")

@@ -75,6 +75,7 @@ def folder(tmp_path: Path) -> Path:
 # Each command with the option that writes, and files that it reads besides its own.
 COMMANDS = [
     (["audit", "counts.toml"], "--report", ["counts.toml", "prior.csv", "data.csv", "budget.toml"]),
+    (["audit", "counts.toml"], "--proof", ["counts.toml", "data.csv"]),
     (["breach", "counts.toml"], "--report", ["counts.toml"]),
     (["limits", "counts.toml"], "--report", ["counts.toml", "prior.csv"]),
     (["limits", "counts.toml"], "--proof", ["counts.toml"]),

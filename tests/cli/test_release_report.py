@@ -1,6 +1,8 @@
 """`sievert release FILE --report`: a page of what is published, and of its preview."""
 
+import base64
 import html
+import json
 import re
 import shutil
 from pathlib import Path
@@ -8,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from sievert.cli import main
+from sievert.files import check_identity
+from sievert.proofs import proof_from_dict
 
 
 @pytest.fixture
@@ -83,3 +87,49 @@ def test_a_page_replaces_nothing(examples: Path, capsys: pytest.CaptureFixture[s
     assert "page.html" in capsys.readouterr().err
     assert not list(examples.rglob("*.ledger"))
     assert (examples / "page.html").read_text(encoding="utf-8") == "mine"
+
+
+CARRIED = {
+    "audit survey-response.toml": "released mechanism",
+    "audit daily-question.toml": "released mechanism",
+    "release survey-response.toml --preview": "released mechanism",
+    "release survey-response.toml": "released mechanism",
+    "estimate commute-reports.toml --interval none": "likelihood",
+    "audit users/users.toml": "codes",
+}
+
+
+@pytest.mark.parametrize("line", CARRIED)
+def test_pages_carry_their_proof(examples: Path, line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert sievert(f"{line} --report page.html") == 0
+    page = (examples / "page.html").read_text(encoding="utf-8")
+    found = re.search(r'download="proof.json" href="data:application/json;base64,([^"]+)"', page)
+    assert found is not None and 'download="verify.py"' in page and len(page.encode()) <= 2_000_000
+    proof = proof_from_dict(json.loads(base64.b64decode(found[1])))
+    assert proof.kind == CARRIED[line]
+    assert check_identity(proof, examples / line.split()[1]).holds
+    capsys.readouterr()
+
+
+UNCERTIFIED = {
+    "audit town-places.toml": ("[release]", '[release]\nsampler = "float"', "drawn in floating point"),
+    "release survey-response.toml": (
+        "[release]",
+        "[release]\ntest_seed = 7",
+        "came from a seed that is known",
+    ),
+    "estimate commute-reports.toml --method inversion": ("", "", "leaves the simplex"),
+    "limits users/users.toml": ("", "", "which needs no search"),
+}
+
+
+@pytest.mark.parametrize("line", UNCERTIFIED)
+def test_pages_say_why_they_carry_none(examples: Path, line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    old, new, why = UNCERTIFIED[line]
+    path = examples / line.split()[1]
+    path.write_text(path.read_text(encoding="utf-8").replace(old, new, 1), encoding="utf-8")
+    sievert(f"{line} --report page.html")
+    page = text_of(examples / "page.html")
+    assert re.search(rf"Not certified: [^.]*{why}", page), page[-1500:]
+    assert 'download="proof.json"' not in page
+    capsys.readouterr()

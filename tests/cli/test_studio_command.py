@@ -2,11 +2,15 @@
 
 import builtins
 import os
+import socket
 import sys
+import webbrowser
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
+import uvicorn
 
 from sievert.cli import main
 from sievert.errors import SievertError
@@ -49,8 +53,6 @@ def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_port_that_is_taken() -> None:
-    import socket
-
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -59,3 +61,19 @@ def test_a_port_that_is_taken() -> None:
             serve(port=port, browser=False)
     with pytest.raises(SievertError, match="from 0"):
         serve(port=70000, browser=False)
+
+
+def test_the_link_is_shown_once_somebody_listens(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A browser that opens it before the server runs waits, and is not refused."""
+    opened: list[str] = []
+
+    def connect(link: str) -> None:
+        socket.create_connection(("127.0.0.1", urlsplit(link).port or 0)).close()
+        opened.append(link)
+
+    monkeypatch.setattr(webbrowser, "open", connect)
+    monkeypatch.setattr(uvicorn.Server, "run", lambda server, sockets: None)
+    serve()
+    assert opened[0] in capsys.readouterr().out

@@ -70,6 +70,8 @@ def test_misspelt_words_name_the_nearest(tmp_path: Path, text: str, key: str, hi
 
 UNREADABLE = {
     "nested lists": ("policy = " + "[" * 100_000 + "]" * 100_000, "nested too deeply"),
+    "nested names": (".".join(["a"] * 3_000) + " = 1", "nested too deeply"),
+    "nested headings": ("[" + ".".join(["a"] * 3_000) + "]", "nested too deeply"),
     "nested tables": ("policy = " + "{a=" * 100_000 + "1" + "}" * 100_000, "nested too deeply"),
     "long number": ("policy = " + "9" * 10_000, "thousands of digits"),
     "no such day": ("policy = 2026-02-31", "calendar|not valid TOML"),

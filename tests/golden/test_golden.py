@@ -151,7 +151,7 @@ def examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files_are_read_onc
     for name in NAMES:
         _edit(tmp_path / f"{name}.toml", "[release] -> [release]\ntest_seed = 7")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("COLUMNS", "140")  # sentences wrap at 100, and no table is wider than this
     # Pictures for which only some seconds are taken: the clock runs so fast that none is.
     monkeypatch.setattr("time.perf_counter", itertools.count(step=1000.0).__next__)
     return tmp_path

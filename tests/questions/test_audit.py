@@ -297,7 +297,7 @@ def test_a_mechanism_that_tells_nothing(tmp_path: Path) -> None:
 
 
 def test_a_person_may_own_several_records(tmp_path: Path) -> None:
-    """The guess is about one record and says so; the total ε is a person's."""
+    """What is found is about one record and says so; what is accepted is about the person."""
     result = sv.audit(
         written(
             tmp_path,
@@ -314,7 +314,15 @@ def test_a_person_may_own_several_records(tmp_path: Path) -> None:
     assert "person's value" not in str(result)
     assert "One person may own 3 records: together they are protected by ε = 1.5" in sentences(result)
     guess, total = result.checks
-    assert (guess.name, guess.passed) == ("best guess about one record after the release", True)
+    assert (guess.name, guess.passed) == ("best guess about one person after the release", True)
+    # ε = 1.5 between two values, at most, as `explain` says.
+    assert (guess.value, guess.exact) == (pytest.approx(1 / (1 + math.exp(-1.5))), False)
+    assert result.record.after < guess.value
+    assert (result.releases_within.releases, result.releases_within.about) == (2, "one person")
+    assert (
+        str(result.releases_within)
+        == "at least 2 releases keep the best guess about one person at or below 0.9"
+    )
     assert total.name == "total ε for a person with 3 records after the release"
     assert (total.value, total.passed) == (pytest.approx(1.5), False)
 

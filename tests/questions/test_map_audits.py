@@ -11,6 +11,7 @@ from sievert.files import load_scenario
 from sievert.observations import OneRecord, record_view
 from sievert.questions._seen import belief_of
 from sievert.questions.breach import breach_of
+from sievert.questions.compare import replacement
 from sievert.report.breach import lines
 
 TOWN = """
@@ -193,3 +194,19 @@ def test_what_the_policy_allows_is_solved_once(tmp_path, monkeypatch):
     found = sv.audit(tmp_path / "town.toml")
     assert found.worst is not None and found.worst.exact is not None
     assert len(solved) == 1
+
+
+def test_a_listed_map_is_compared_with_planar_noise_both_ways(tmp_path):
+    """A remapped copy of the noise is safer than it, with a proof, and not the other way round."""
+    noise = load_scenario(town(tmp_path, cell=400)).channel
+    listed = noise.finite()
+    size = len(listed.matrix)
+    moved = sv.Channel(
+        listed.matrix @ (0.7 * np.eye(size) + 0.3 / size), inputs=listed.inputs, normalise=True
+    )
+    forward = replacement(noise, moved, ("noise", "moved"))
+    backward = replacement(moved, noise, ("moved", "noise"))
+    assert forward.can_replace is True and backward.can_replace is False
+    assert forward.note == "" == backward.note
+    assert forward.comparison.forward[0].certificate.verify().holds
+    assert backward.comparison.forward[0].certificate.verify().holds

@@ -4,10 +4,13 @@ from fractions import Fraction
 
 import pytest
 
+import sievert as sv
 from sievert.files import Scenario
 from sievert.limits import worst_leakage
 from sievert.numerics import listening
+from sievert.questions import largest_for_mechanism
 from sievert.questions.breach import breach_of
+from sievert.questions.explain import weakest_for_file
 from sievert.questions.limits import limit_curves, limits_of
 from sievert.spaces import Graph, graphs
 
@@ -66,3 +69,24 @@ def test_curves_of_the_limits_say_how_far_they_have_come():
     limits = limits_of(scenario)
     said = heard(lambda: limit_curves(scenario, limits))["points of the curve"]
     assert said[-1][0] == said[-1][1] == len(said) - 1
+
+
+@pytest.mark.parametrize("name", ["salaries", "solar-share", "town-places"])
+def test_a_question_solved_backwards_stops_when_it_is_told_to(name: str) -> None:
+    """Every level of ε says how far the search is, and whoever listens may end it there."""
+    scenario, told = sv.load(f"examples/{name}.toml"), []
+
+    class Gone(Exception):
+        """Nobody waits for the answer any more."""
+
+    def listener(words: str, done: int, total: int) -> None:
+        told.append((words, done, total))
+        raise Gone
+
+    for ask in (
+        lambda: largest_for_mechanism(scenario, 0.6),
+        lambda: weakest_for_file(scenario, 0.6, "eps"),
+    ):
+        with listening(listener), pytest.raises(Gone):
+            ask()
+    assert [(done, total) for _, done, total in told] == [(0, 1)] * 2

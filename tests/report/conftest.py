@@ -1,17 +1,13 @@
 """A page in a headless Chromium: what it logged, how wide it became, how many drawings it holds."""
 
-import json
-import os
-import re
-import shutil
-import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from html import unescape
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+SHEET = 718  # a sheet of A4 between margins of a centimetre
 # Runs before anything else of the page, which tells its frame what happened once it has been drawn.
 WATCH = """<script>
 const found = {width: window.innerWidth, errors: []};
@@ -19,25 +15,27 @@ const note = text => found.errors.push(String(text));
 window.addEventListener("error", event => note(event.message));
 window.addEventListener("unhandledrejection", event => note(event.reason));
 for (const name of ["error", "warn"]) console[name] = (...words) => note(words.join(" "));
+const plots = () => [...document.querySelectorAll(".plotly-graph-div")];
 const drawn = () => [...document.querySelectorAll(".plotly-graph-div .main-svg")];
-window.addEventListener("load", () => setTimeout(() => {
+const widest = () => Math.max(0, ...drawn().map(item => item.clientWidth));
+const until = async happened => {
+  for (let tries = 0; tries < 400 && !happened(); tries++) await new Promise(done => setTimeout(done, 20));
+};
+window.addEventListener("load", async () => {
+  await until(() => plots().every(plot => plot.querySelector(".main-svg")));
   found.overflow = Math.max(0, document.documentElement.scrollWidth - window.innerWidth);
   found.drawings = drawn().length;
   window.dispatchEvent(new Event("beforeprint"));
-  setTimeout(() => {
-    found.printed = Math.max(0, ...drawn().map(item => item.clientWidth));
-    window.parent.postMessage(found, "*");
-  }, 500);
-}, 1500));
-</script>"""
+  await until(() => widest() <= SHEET);
+  found.printed = widest();
+  window.parent.postMessage(found, "*");
+});
+</script>""".replace("SHEET", str(SHEET))
 
-# One start of the browser shows a page in frames of several widths; phones are narrower than its windows.
-FRAMES = """<!doctype html><html><body>{frames}<pre id="found"></pre><script>
-const all = [];
-window.addEventListener("message", event => {{
-  all.push(event.data);
-  document.getElementById("found").textContent = JSON.stringify(all);
-}});
+# One page holds another in frames of several widths: phones are narrower than the browser's windows.
+FRAMES = """<!doctype html><html><body>{frames}<script>
+const found = [];
+window.addEventListener("message", event => found.push(event.data));
 </script></body></html>"""
 
 
@@ -51,47 +49,38 @@ class Rendered:
     drawings: int
     printed: int
 
-
-def chromium() -> str:
-    """The browser, or a skipped test; SIEVERT_REQUIRE_BROWSER=1 makes it a failure."""
-    found = next((path for name in ("chromium", "chromium-browser") if (path := shutil.which(name))), None)
-    if found is None:
-        reason = "chromium was not found (Debian package chromium)"
-        if os.environ.get("SIEVERT_REQUIRE_BROWSER") == "1":
-            pytest.fail(reason, pytrace=False)
-        pytest.skip(reason)
-    return found
+    @property
+    def fits_paper(self) -> bool:
+        return 0 < self.printed <= SHEET
 
 
 @pytest.fixture
-def browser(monkeypatch: pytest.MonkeyPatch) -> str:
+def browser(chromium: str, monkeypatch: pytest.MonkeyPatch) -> str:
     """Chromium draws stills in this test."""
-    found = chromium()
-    monkeypatch.setenv("SIEVERT_BROWSER", found)
-    return found
+    monkeypatch.setenv("SIEVERT_BROWSER", chromium)
+    return chromium
+
+
+@pytest.fixture(scope="package")
+def window(started_browser: Any) -> Iterator[Any]:
+    """One window for all pages of this folder."""
+    opened = started_browser.new_page()
+    yield opened
+    opened.close()
 
 
 @pytest.fixture
-def rendered(tmp_path: Path) -> Callable[[str, list[int]], list[Rendered]]:
-    """Show a page in windows of some widths."""
-    return lambda html, widths: _rendered(html, tmp_path, widths)
+def rendered(window: Any, tmp_path: Path) -> Callable[[str, list[int]], list[Rendered]]:
+    """Show a page in frames of some widths."""
+    return lambda html, widths: _rendered(window, html, tmp_path, widths)
 
 
-def _rendered(html: str, folder: Path, widths: list[int]) -> list[Rendered]:
-    program = chromium()
+def _rendered(window: Any, html: str, folder: Path, widths: list[int]) -> list[Rendered]:
     page, frames = folder / "page.html", folder / "frames.html"
     page.write_text(html.replace("<head>", f"<head>{WATCH}", 1), encoding="utf-8")
     shown = "".join(f'<iframe src="page.html" width="{width}" height="1200"></iframe>' for width in widths)
     frames.write_text(FRAMES.format(frames=shown), encoding="utf-8")
-    options = ["--headless=new", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=8000"]
-    options += [f"--window-size={sum(widths) + 100},1400", f"--user-data-dir={folder}/profile"]
-    done = subprocess.run(
-        [program, *options, "--dump-dom", frames.as_uri()],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    )
-    answer = re.search(r'<pre id="found">(.+?)</pre>', done.stdout, flags=re.DOTALL)
-    assert answer is not None, done.stderr[-500:]
-    return [Rendered(**item) for item in json.loads(unescape(answer[1]))]
+    window.set_viewport_size({"width": sum(widths) + 100, "height": 1400})
+    window.goto(frames.as_uri())
+    window.wait_for_function(f"found.length === {len(widths)}", polling=20)
+    return [Rendered(**item) for item in window.evaluate("found")]
