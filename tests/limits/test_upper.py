@@ -11,6 +11,9 @@ import pytest
 import sievert as sv
 from sievert.limits import allowed_guess, policy_guess, upper_guess
 from sievert.limits._grids import Grid, _weights
+from sievert.limits._methods import climb, is_only_packed
+from sievert.limits._space import space_of
+from sievert.limits._upper import is_by_programs
 from sievert.limits.promises import ApproximateClaim
 from sievert.spaces import metrics
 
@@ -89,3 +92,18 @@ def test_a_map_without_its_proof_bounds_what_is_proved() -> None:
         low, high, _ = grid.guess(eps, belief)
         assert low <= grid.upper(eps, belief) <= high * (1 + 1e-9)
         assert math.isclose(grid.upper(eps, belief), high, rel_tol=0.03)
+
+
+@pytest.mark.parametrize(
+    ("values", "threshold", "packed"),
+    # One class for each value around the first half of them: 20,000 are looked at.
+    [(301, 20, True), (201, 20, True), (199, 20, False), (120, 20, False)],
+)
+def test_corners_are_carried_over_where_packing_is_all_that_is_known(
+    values: int, threshold: int, packed: bool
+) -> None:
+    space = space_of(sv.secrets.threshold(range(values), threshold))
+    assert is_only_packed(space) == packed
+    assert is_by_programs(sv.secrets.threshold(range(values), threshold)) == packed
+    if packed:
+        assert climb(space, Fraction(1, 2)).method == "packing bound"

@@ -23,7 +23,7 @@ from sievert.numerics import advance
 from sievert.programs import LinearProgram, solved
 from sievert.spaces import Neighbours, distances_to_nearest, neighbours, orbits_of
 
-__all__ = ["SECONDS", "SymmetricOptimum", "symmetric_optimum"]
+__all__ = ["SECONDS", "SymmetricOptimum", "has_few_classes", "symmetric_optimum"]
 Certificate = dict[str, Any]
 # Orbits of points, for each of which cuts are looked for, and classes around the first points of all.
 MOST_PEAKS = 150
@@ -56,20 +56,11 @@ def symmetric_optimum(
 
     `symmetries` are permutations of the points that keep the edges; `channel` asks for the table.
     """
-    if not symmetries or space.size > LARGEST_SPACE:
+    surroundings = _surroundings(space, symmetries)
+    if surroundings is None:
         return None
-    kind = orbits_of(np.array(symmetries, dtype=np.int32), space.size)
+    group, kind, around = surroundings
     sizes = np.bincount(kind).astype(np.float64)
-    if len(sizes) > MOST_PEAKS:
-        return None
-    group = _Group(symmetries, space.size)
-    lists = neighbours(space.graph())
-    around: list[_Around] = []
-    for peak in np.unique(kind, return_index=True)[1].tolist():
-        around.append(_around(group, lists, kind, peak))
-        if sum(len(one.classes.sizes) for one in around) > LARGEST_CLASSES:
-            return None
-        advance("classes around each point", len(around), len(sizes))
     level = float(eps)
     q = float(np.exp(-level))
     kernel = np.array([_kernel_row(one.classes, q, len(sizes)) for one in around])
@@ -98,6 +89,31 @@ def symmetric_optimum(
         _channel(group, around, found.used, q) if channel else None,
         float(sizes @ found.y) - found.lower <= 1e-6 * found.lower,
     )
+
+
+def has_few_classes(space: Space, symmetries: tuple[IndexArray, ...]) -> bool:
+    """Whether `symmetric_optimum` is found for a connected graph, whatever ε is."""
+    return _surroundings(space, symmetries) is not None
+
+
+def _surroundings(
+    space: Space, symmetries: tuple[IndexArray, ...]
+) -> tuple[_Group, IndexArray, list[_Around]] | None:
+    """The group, the orbit of each point and what is around first points; None where either are too many."""
+    if not symmetries or space.size > LARGEST_SPACE:
+        return None
+    kind = orbits_of(np.array(symmetries, dtype=np.int32), space.size)
+    peaks = np.unique(kind, return_index=True)[1].tolist()
+    if len(peaks) > MOST_PEAKS:
+        return None
+    group, lists = _Group(symmetries, space.size), neighbours(space.graph())
+    around: list[_Around] = []
+    for peak in peaks:
+        around.append(_around(group, lists, kind, peak))
+        if sum(len(one.classes.sizes) for one in around) > LARGEST_CLASSES:
+            return None
+        advance("classes around each point", len(around), len(peaks))
+    return group, kind, around
 
 
 def _paid(

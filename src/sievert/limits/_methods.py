@@ -18,7 +18,7 @@ from sievert.limits._blocks import (
     solve_blocks,
 )
 from sievert.limits._column_generation import dual_of, generate_rays
-from sievert.limits._columns import SECONDS, symmetric_optimum
+from sievert.limits._columns import SECONDS, has_few_classes, symmetric_optimum
 from sievert.limits._orbits import OrbitBounds, orbit_bounds
 from sievert.limits._programs import (
     TINY,
@@ -228,7 +228,8 @@ def is_only_packed(space: Space) -> bool:
     parts = decompose(space)
     if len(parts.vertices) > 1 or _foldable(space, parts) is not None:
         return False
-    return not _symmetries(space, min(parts.unknowns() // 2, LARGEST_FOLDED))
+    symmetries = _symmetries(space, min(parts.unknowns() // 2, LARGEST_FOLDED))
+    return not has_few_classes(space, symmetries)
 
 
 def _symmetries(space: Space, most: int) -> tuple[IndexArray, ...]:
