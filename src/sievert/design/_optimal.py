@@ -168,7 +168,7 @@ def optimal_mechanism(
     Closed forms where a theorem applies: lines with single-crossing losses, trees and vertex-transitive
     spaces with Bayes risk, two inputs, discrete metrics with Bayes risk or two actions. Otherwise the linear
     program on the pairs that no third point lies between, folded by symmetry, with constraints as needed; or,
-    beyond 100 inputs without symmetry and where `gap` is at least 1e-4, an interior point over columns.
+    beyond 60 inputs without symmetry and where `gap` is at least 1e-4, an interior point over columns.
     An interrupt ends the interior point with the best certified mechanism found, and `method` says so.
 
     Cost: O(n²) for the closed forms; the program has a variable for each input and action, and a constraint

@@ -29,7 +29,7 @@ __all__ = ["Solved", "as_probabilities", "greedy_spanner", "solve_problem", "spa
 # However small a loss, this share of the largest may stay open.
 ROUNDING = 1e-9
 # Beyond this many places without symmetry the interior point comes first, where rounding allows the gap.
-CITY, LEAST_GAP = 100, 1e-4
+CITY, LEAST_GAP = 60, 1e-4
 # Unknowns on a line or a tree beyond which only the interior point is tried.
 LARGEST_TREE = 90_000
 # What is left for the last rounding of a channel.
