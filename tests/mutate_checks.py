@@ -127,10 +127,11 @@ def _parameters(test: Callable[..., None]) -> Iterator[dict[str, Any]]:
 
 
 @cache
-def _fixture(module: ModuleType, name: str) -> Any:
-    """What a fixture of a test's own module gives."""
-    made = getattr(module, name)
-    return made._get_wrapped_function()()
+def _fixture(module: ModuleType, name: str) -> list[Any]:
+    """What a fixture of a test's own module gives; nothing where it is of another, or needs others itself."""
+    made = getattr(module, name, None)
+    make = None if made is None else made._get_wrapped_function()
+    return [] if make is None or inspect.signature(make).parameters else [make()]
 
 
 class Said:
@@ -158,7 +159,10 @@ def _passed(test: Callable[..., None], values: dict[str, Any]) -> str:
             elif name == "capsys":
                 given[name] = Said()
             elif name not in given:
-                given[name] = _fixture(sys.modules[test.__module__], name)
+                found = _fixture(sys.modules[test.__module__], name)
+                if not found:
+                    return "skipped"
+                given[name] = found[0]
         try:
             test(**given)
         except BaseException as problem:  # pytest.fail and skips are no Exception
