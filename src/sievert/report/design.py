@@ -193,7 +193,7 @@ def _leak_words(leaks: tuple[Leak, ...]) -> str:
 
 
 def _is_share(leak: Leak) -> bool:
-    return not leak.is_loss and 0 <= leak.before <= leak.after <= 1 + 1e-9
+    return not leak.is_loss and leak.before >= 0 and leak.before - 1e-9 <= leak.after <= 1 + 1e-9
 
 
 def _share(value: float) -> str:
