@@ -1,6 +1,7 @@
 """The interior point over columns: strict starts, bounds at every step, and the optimum between them."""
 
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -283,3 +284,12 @@ def test_pytorch_has_the_same_answer(kind: str) -> None:
         )
         assert two.gap <= 1e-3 * two.loss and two.certificate.verify().holds
         assert one.lower_bound <= two.loss and two.lower_bound <= one.loss
+
+
+def test_words_say_how_near_to_the_best() -> None:
+    metric = sv.metrics.euclidean(places(4))
+    best = sv.optimal_mechanism(metric, 0.5, random_prior(16), method="interior", gap=0.05)
+    share = best.gap / best.lower_bound
+    said = re.search(r"within ([0-9.]+)% of the best possible", str(best))
+    assert said is not None and 0 <= float(said[1]) - 100 * share <= 0.1
+    assert "exactly optimal" in str(sv.optimal_mechanism(sv.metrics.line(3), alpha="1/2"))

@@ -22,7 +22,7 @@ from sievert.errors import GainError, MechanismError, TooLargeError
 from sievert.estimation import identifiability
 from sievert.measures import MatrixAdversary, table_adversary
 from sievert.mechanisms import privacy
-from sievert.numerics import brief, choice, finite, on_device, read_eps
+from sievert.numerics import at_most, brief, choice, finite, on_device, read_eps
 from sievert.policies import Answers, Policy, Query
 from sievert.proofs import Decay, OptimalDesignProof, Proof, costs
 from sievert.results import Result
@@ -75,6 +75,8 @@ LARGEST_EPS = 1e150
 Method = Literal["auto", "closed", "program", "interior", "spanner", "exact"]
 # Below this a loss is designed in its own unit: powers of 2 are exact, but for numbers near the least float.
 SMALLEST_LOSS = 1e-200
+# Shares of a loss that are told as percents.
+SHOWN = 1e-6
 # Entries of a channel that are designed one by one.
 LARGEST_ENTRIES = 4_000_000
 
@@ -108,14 +110,22 @@ class OptimalMechanism(Designed):
         """How far from optimal the mechanism can be."""
         return float(self.loss - self.lower_bound)
 
+    @property
+    def nearness(self) -> str:
+        """How far from optimal it can be, in words: as a share of the best loss where that shows."""
+        if self.gap == 0:
+            return "exactly optimal"
+        share = self.gap / float(self.lower_bound) if self.lower_bound > 0 else math.inf
+        far = f"{at_most(100 * share, 2)}%" if SHOWN < share < 1 else f"{self.gap:.1e}"
+        return f"within {far} of the best possible"
+
     def __float__(self) -> float:
         return float(self.loss)
 
     def __str__(self) -> str:
-        optimal = "exactly optimal" if self.gap == 0 else f"within {self.gap:.1e} of the best possible"
         value = f"{self.loss} = {float(self.loss):.6g}" if _is_ratio(self.loss) else f"{float(self.loss):.6g}"
         return self._warned(
-            f"loses {value} on average ({self.without_release:.6g} without any release), {optimal} for "
+            f"loses {value} on average ({self.without_release:.6g} without any release), {self.nearness} for "
             f"ε = {self.eps:.6g}; {self.method}"
         )
 
