@@ -1,6 +1,7 @@
 """What the parts of a check give at their edges, each compared with what its sentence says."""
 
 import contextlib
+import json
 import math
 from collections.abc import Callable
 from dataclasses import fields, replace
@@ -195,6 +196,31 @@ def test_powers_and_exponents() -> None:
     assert Decay(eps=ONE).allows(2, 5, 1.0) and not Decay(eps=ONE).allows(1, 5, 1.0)
     assert Decay(eps=ONE).allows(1, 5, 2.0) and not Decay(eps=ONE).allows(4, 5, 0.0)
     assert _decay(Fraction(1, 10**60))[1] == 1
+
+
+def test_a_kernel_is_kept_for_its_own_level() -> None:
+    path = space(3, (0, 1), (1, 2))
+    first, second = (path.kernel(Fraction(level))[0] for level in (1, 2))
+    assert first[0, 1] == pytest.approx(math.exp(-1)) and second[0, 1] == pytest.approx(math.exp(-2))
+    assert path.kernel(Fraction(2))[0] is second
+
+
+def test_columns_of_no_weight() -> None:
+    """One of them adds nothing; without any there is no channel."""
+    content = json.loads(json.dumps(MORE["columns"]))
+    whole = proof_from_dict(content).bounds()[0]
+    content["lower"]["columns"].append([0, 2, 0])
+    content["lower"]["z"].append(0.0)
+    assert proof_from_dict(content).bounds()[0] == whole
+    content["lower"]["z"] = [0.0] * 3
+    with pytest.raises(ValueError, match="a weight above 0"):
+        proof_from_dict(content).bounds()
+
+
+def test_a_divergence_whose_power_is_not_written_out() -> None:
+    content = {**BASES["divergence"](), "order": "3", "divergence": "60000", "rho": "20000"}
+    with pytest.raises(ValueError, match="too large to be written out"):
+        proof_from_dict(content).proved()
 
 
 def test_a_kernel_too_large_for_doubles() -> None:
