@@ -201,6 +201,23 @@ def test_a_limit_is_solved_backwards(desk: Desk, daily: str, quantity: str, limi
 def test_what_cannot_be_solved_backwards_says_why(desk: Desk, daily: str) -> None:
     for quantity, limit in (("guess", 0.1), ("bits", -1.0), ("nothing", 1.0)):
         assert list(dict(desk.backward(daily, quantity, limit))) == ["refused"]
+    for quantity in ("guess", "advantage"):  # percents, which every mechanism would keep
+        refused = dict(desk.backward(daily, quantity, 50.0))["refused"]["sentence"]
+        assert "for 50 % write 0.5" in refused
+    assert dict(desk.backward(daily, "guess", 1.0))["any"]["sentence"].startswith("any ε will do")
+
+
+def test_a_mistake_in_b_is_not_one_of_the_file(desk: Desk, daily: str) -> None:
+    for other in ("values = [", daily.replace("version = 1", "version = 2")):
+        refused = asked(desk, daily, "compare", other=other)["compare"]["refused"]
+        assert refused.startswith("B cannot be read: ") and desk.name not in refused
+
+
+def test_what_cannot_be_answered_leads_to_what_can() -> None:
+    desk = Desk(Path("examples").resolve(), "town-places.toml")
+    found = asked(desk, Path("examples/town-places.toml").read_text(encoding="utf-8"), "places", "secrets")
+    assert all("refused" in part for part in found.values())
+    assert {part["nearest"] for part in found.values()} == {"Ask what can be guessed."}
 
 
 def test_the_same_document_is_the_same_case(desk: Desk, daily: str) -> None:

@@ -66,7 +66,13 @@ def other_case(case: Case, settings: Settings) -> Case | None:
         return None
     if not isinstance(text, str):
         raise FileError("other must be the text of a file")
-    return case.reads(text)
+    try:
+        return case.reads(text)
+    except SievertError as problem:
+        # It is read in place of the file, and is not that file.
+        source = Path(case.scenario.source).name
+        said = problem.in_file().removeprefix(f"{source}: ").removeprefix(f"{source}, ")
+        raise FileError(f"B cannot be read: {said}") from None
 
 
 def _side_by_side(first: Case, second: Case) -> Table:
