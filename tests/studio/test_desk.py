@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 import shutil
 import sys
 import tomllib
@@ -211,6 +212,35 @@ def test_a_mistake_in_b_is_not_one_of_the_file(desk: Desk, daily: str) -> None:
     for other in ("values = [", daily.replace("version = 1", "version = 2")):
         refused = asked(desk, daily, "compare", other=other)["compare"]["refused"]
         assert refused.startswith("B cannot be read: ") and desk.name not in refused
+
+
+@pytest.mark.parametrize(
+    ("name", "unit"),
+    [
+        ("census-count", "nats"),
+        ("town-places", "nats per unit of distance"),
+        ("city-places", "nats per metre"),
+    ],
+)
+def test_an_eps_has_one_unit_on_the_page(name: str, unit: str) -> None:
+    desk = Desk(Path("examples").resolve(), f"{name}.toml")
+    text = Path(f"examples/{name}.toml").read_text(encoding="utf-8")
+    facts = asked(desk, text, "headline")["headline"]["facts"]
+    assert [fact["unit"] for fact in facts if fact["name"] == "ε"] == [unit]
+    assert checked(desk, text)["controls"]["eps"]["unit"] == unit
+
+
+@pytest.mark.parametrize("name", ["letters", "users"])
+def test_no_limit_is_not_a_good_answer(name: str) -> None:
+    """340 nats are no promise: nothing is green because nothing was to be kept; and B is not called A."""
+    folder = Path("examples", name).resolve()
+    desk, text = Desk(folder, f"{name}.toml"), (folder / f"{name}.toml").read_text(encoding="utf-8")
+    bare = text.partition("[accept]")[0] if name == "users" else text
+    found = asked(desk, bare, "headline", "compare", other=bare)
+    assert found["headline"]["good"] is None
+    assert re.search(r"\bB\b.*\bA\b", found["compare"]["sentence"])
+    if name == "users":
+        assert asked(desk, text, "headline")["headline"]["good"] is True
 
 
 def test_what_cannot_be_answered_leads_to_what_can() -> None:

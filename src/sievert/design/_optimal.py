@@ -108,14 +108,20 @@ class OptimalMechanism(Designed):
         """How far from optimal the mechanism can be."""
         return float(self.loss - self.lower_bound)
 
+    @property
+    def how_near(self) -> str:
+        """The same in words."""
+        if self.gap == 0:
+            return "exactly optimal"
+        return f"within {self.gap:{'.1e' if self.gap < 0.001 else '.2g'}} of the best possible"
+
     def __float__(self) -> float:
         return float(self.loss)
 
     def __str__(self) -> str:
-        optimal = "exactly optimal" if self.gap == 0 else f"within {self.gap:.1e} of the best possible"
         value = f"{self.loss} = {float(self.loss):.6g}" if _is_ratio(self.loss) else f"{float(self.loss):.6g}"
         return self._warned(
-            f"loses {value} on average ({self.without_release:.6g} without any release), {optimal} for "
+            f"loses {value} on average ({self.without_release:.6g} without any release), {self.how_near} for "
             f"ε = {self.eps:.6g}; {self.method}"
         )
 

@@ -100,9 +100,7 @@ class Design(Result):
         best = self.found.optimal
         if self.regret is not None:
             return f"For ε = {self.found.eps:.6g} ({self.use}): {self.regret}."
-        gap = (
-            "exactly optimal" if best.gap == 0 else f"proved to be within {best.gap:.1e} of the best possible"
-        )
+        gap = best.how_near if best.gap == 0 else f"proved to be {best.how_near}"
         return (
             f"The best mechanism with ε = {self.found.eps:.6g} loses {float(best.loss):.6g} on average "
             f"({self.use}), {gap}; without any release the loss is {best.without_release:.6g}."

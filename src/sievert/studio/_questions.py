@@ -20,6 +20,7 @@ from sievert.studio._folder import inside
 from sievert.studio._shown import Shown, of_page, of_pictures, refused
 
 __all__ = [
+    "NAMES",
     "budget",
     "compare",
     "design",
@@ -32,6 +33,7 @@ __all__ = [
 ]
 
 Settings = Mapping[str, Any]
+# What the page calls the file and the text beside it.
 NAMES = ("A", "B")
 
 
