@@ -136,6 +136,7 @@ def test_a_claim_goes_along_with_the_slider(desk: Desk, daily: str) -> None:
         ("guess = 0.8", "guess = 80", ["accept", "guess"], 20),
         ("version = 1", "version = ", [], 2),
         ("prior = [0.2, 0.3, 0.5]", "prior = [0.2, 0.3]", ["adversary", "prior"], 16),
+        ("prior = [0.2, 0.3, 0.5]", 'prior = "nowhere.csv"', ["adversary", "prior"], 16),
     ],
 )
 def test_mistakes_are_told_at_their_key(
