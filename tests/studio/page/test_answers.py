@@ -48,6 +48,16 @@ def test_a_key_press_moves_headline_and_pictures(studio: Any) -> None:
     agree(studio)
 
 
+def test_what_screen_readers_are_told(studio: Any) -> None:
+    """The headline is a live region of its own, whole; each slider says which end is which."""
+    told = studio.page.get_by_role("status").filter(has_text=studio.headline())
+    assert told.get_attribute("id") == "headline"
+    assert (told.get_attribute("aria-live"), told.get_attribute("aria-atomic")) == ("polite", "true")
+    ends = "slider => slider.ariaDescribedByElements.map(end => end.textContent)"
+    for name, said in (("ε", ["more privacy", "more accuracy"]), ("Releases", ["one", "many"])):
+        assert studio.page.get_by_role("slider", name=re.compile(f"^{name}")).evaluate(ends) == said
+
+
 def test_forty_changes_in_a_hurry_agree_at_the_end(studio: Any) -> None:
     studio.probe("hurry")
     studio.settle()

@@ -106,6 +106,17 @@ def test_the_secret_graph_is_read_on_a_phone(studio: Any) -> None:
         assert studio.probe("outside") == [], width
 
 
+def test_what_a_table_is_about_is_read_without_scrolling(studio: Any) -> None:
+    studio.page.set_viewport_size({"width": 390, "height": 844})
+    finished(studio, "guess")
+    about = studio.page.get_by_text("This mechanism: what the file's own").bounding_box()
+    assert about["x"] >= 0 and about["x"] + about["width"] <= 390
+    assert studio.probe("tables") >= 1
+    behind = studio.page.locator("#panel-guess details.behind").first
+    said = studio.page.locator("#panel-guess figcaption").first.inner_text()
+    assert said not in behind.inner_text()
+
+
 def test_a_journey_by_keys_alone(studio: Any) -> None:
     """From the top of the page to another ε, a field, every tab and back, without a mouse."""
     page = studio.page
