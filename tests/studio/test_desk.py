@@ -207,6 +207,14 @@ def test_what_cannot_be_solved_backwards_says_why(desk: Desk, daily: str) -> Non
         refused = dict(desk.backward(daily, quantity, 50.0))["refused"]["sentence"]
         assert "for 50 % write 0.5" in refused
     assert dict(desk.backward(daily, "guess", 1.0))["any"]["sentence"].startswith("any ε will do")
+    count = Path("examples/census-count.toml").read_text(encoding="utf-8")
+    assert {part["eps"] for part in dict(desk.backward(count, "guess", 0.2)).values()} == {None}
+
+
+def test_a_file_beside_itself_says_so(desk: Desk, daily: str) -> None:
+    for other, same in ((f"{daily}# a remark\n", True), (daily.replace('"1/2"', '"1/3"'), False)):
+        found = asked(desk, daily, "compare", other=other)["compare"]["sentence"]
+        assert found.startswith("A and B say the same so far") == same
 
 
 def test_a_mistake_in_b_is_not_one_of_the_file(desk: Desk, daily: str) -> None:

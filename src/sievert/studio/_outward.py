@@ -24,6 +24,8 @@ __all__ = ["backward", "exported", "report"]
 FORMS = ("toml", "python", "command")
 # Limits that are probabilities, or differences of them.
 SHARES = ("guess", "advantage")
+# Below this ε nothing is released: nobody takes it into a file.
+LEAST_EPS = 1e-12
 
 
 def exported(case: Case, text: str, form: str, name: str) -> Shown:
@@ -116,4 +118,4 @@ def _for_this(scenario: Scenario, limit: float, quantity: Any) -> Shown:
 def _said(eps: float, sentence: str, *, opens: bool = True) -> dict[str, Any]:
     # A symbol keeps its case, and so does what follows a colon.
     opening = sentence[0].upper() if opens and sentence[0].isascii() else sentence[0]
-    return {"eps": eps if math.isfinite(eps) else None, "sentence": f"{opening}{sentence[1:]}"}
+    return {"eps": eps if LEAST_EPS <= eps < math.inf else None, "sentence": f"{opening}{sentence[1:]}"}

@@ -30,11 +30,13 @@ __all__ = [
     "preview",
     "proofs",
     "proofs_of",
+    "told_of",
 ]
 
 Settings = Mapping[str, Any]
 # What the page calls the file and the text beside it.
 NAMES = ("A", "B")
+SAME = "A and B say the same so far: change the file, or take another text for B."
 
 
 def compare(case: Case, settings: Settings) -> Shown:
@@ -50,7 +52,7 @@ def compare(case: Case, settings: Settings) -> Shown:
     try:
         page = comparing.content(replacement(case.of_records, other.of_records, NAMES))
         return of_pictures(
-            page.headline,
+            told_of(case, other, page.headline),
             [picture, *page.pictures],
             [rows, *page.tables],
             good=page.good,
@@ -75,6 +77,11 @@ def other_case(case: Case, settings: Settings) -> Case | None:
         source = Path(case.scenario.source).name
         said = problem.in_file().removeprefix(f"{source}: ").removeprefix(f"{source}, ")
         raise FileError(f"B cannot be read: {said}") from None
+
+
+def told_of(case: Case, other: Case, sentence: str) -> str:
+    """The verdict; of a file beside itself, that it is so."""
+    return f"{SAME} {sentence}" if other.state == case.state else sentence
 
 
 def _side_by_side(first: Case, second: Case) -> Table:

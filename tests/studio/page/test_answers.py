@@ -227,6 +227,14 @@ def test_copies_say_the_same(studio: Any, clipboard: Callable[[], str]) -> None:
     assert "sievert" in clipboard()
 
 
+def test_a_broken_text_is_copied_without_the_studio(studio: Any, clipboard: Callable[[], str]) -> None:
+    studio.write(studio.text() + "[policy\n")
+    studio.page.route("**/api/export", lambda route: route.abort())
+    studio.page.select_option("#copy", "toml")
+    studio.page.wait_for_function("() => document.getElementById('said').textContent.includes('TOML')")
+    assert clipboard() == studio.text() and clipboard().endswith("[policy\n")
+
+
 def test_the_report_is_downloaded(studio: Any) -> None:
     with studio.page.expect_download() as found:
         studio.page.click("#report")

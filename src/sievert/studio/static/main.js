@@ -189,7 +189,8 @@ function opening(state, start, tabs) {
 }
 
 async function copied(state, form) {
-  const { content } = await post("export", { text: state.text, form, name: state.name });
+  // The text itself needs no answer: a broken one is copied too, and one whose studio was stopped.
+  const { content } = form === "toml" ? { content: state.text } : await post("export", { text: state.text, form, name: state.name });
   if (form === "toml") state.copied = content;
   const called = { toml: "TOML", python: "Python", command: "A command line" }[form];
   try {
