@@ -48,6 +48,17 @@ def test_a_key_press_moves_headline_and_pictures(studio: Any) -> None:
     agree(studio)
 
 
+def test_every_arrow_key_is_another_number_of_releases(studio: Any) -> None:
+    studio.page.focus("#releases-range")
+    seen = []
+    for key in ("ArrowRight", "ArrowUp", "ArrowLeft", "Home", "ArrowLeft", "ArrowRight", "End", "ArrowRight"):
+        studio.page.keyboard.press(key)
+        studio.settle()
+        seen.append(int(studio.page.input_value("#releases-box")))
+        assert f"observations = {seen[-1]}" in studio.text()
+    assert seen == [11, 12, 11, 1, 1, 2, 1000, 1000]
+
+
 def test_what_screen_readers_are_told(studio: Any) -> None:
     """The headline is a live region of its own, whole; each slider says which end is which."""
     told = studio.page.get_by_role("status").filter(has_text=studio.headline())
