@@ -1,6 +1,7 @@
 """The first file, its schema, and words that a shell completes."""
 
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -74,6 +75,20 @@ def test_a_bad_answer_is_asked_for_again_and_the_others_stand(tmp_path, monkeypa
     assert (found.claimed_eps, found.observations, found.accept.guess) == (0.5, 3, 0.9)
 
 
+def test_a_guess_that_is_better_blindly_is_asked_for_again(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, ["init"], input="no,yes\n\n\n\n\n0.3\n0.8\n")
+    assert done.exit_code == 0 and "guessed with 0.5 before" in done.output
+    assert sv.load("sievert.toml").accept.guess == 0.8
+
+
+def test_what_comes_next_can_be_pasted(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    code, said = run(capsys, "init", "my file.toml", "--values", "no,yes")
+    named = [shlex.split(line.partition(":")[2]) for line in said.out.splitlines() if ": " in line[:20]]
+    assert code == 0 and [words[2] for words in named] == ["my file.toml"] * 3
+
+
 def test_a_question_is_not_asked_for_ever(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(app, ["init"], input="no\n" * 4 + "no,yes\n\n\n\n\n\n")
@@ -130,6 +145,13 @@ def test_values_are_proposed_of_public_columns_alone(data, tmp_path, capsys):
     assert run(capsys, "audit", path)[0] in (0, 1)
 
 
+def test_proposed_values_are_shown_where_they_are_asked_for(data, tmp_path):
+    options = ["init", str(tmp_path / "first.toml"), "--from", str(data), "--public-columns", "age"]
+    done = CliRunner().invoke(app, options, input="\n" * 6)
+    assert done.exit_code == 0 and "[30,31,35: of the public column]" in done.output
+    assert sv.load(tmp_path / "first.toml").policy.values == (30, 31, 35)
+
+
 def test_private_cells_stay_unread(data, tmp_path, capsys, monkeypatch):
     path = tmp_path / "first.toml"
     monkeypatch.setattr("sievert.tables._batches.Rows.batches", lambda *given: pytest.fail("rows were read"))
@@ -167,6 +189,7 @@ def test_private_cells_stay_unread(data, tmp_path, capsys, monkeypatch):
         (["--values", "1..900", "--query", "record"], "at most 200"),
         (["--values", "a,b", "--eps", "-1"], "mechanism.eps"),
         (["--values", "a,b", "--guess", "60"], "accept.guess"),
+        (["--values", "a,b", "--guess", "0.3"], "guessed with 0.5 before anything is published"),
         (["--values", "a,b", "--column", "age"], "--from"),
         (["--values", "a,a"], "values"),
     ],

@@ -1,5 +1,6 @@
 """Optimal mechanisms: private to the last bit, certified, and equal to an independent program's optimum."""
 
+import dataclasses
 import math
 from collections.abc import Callable
 from fractions import Fraction
@@ -414,3 +415,9 @@ def test_beyond_the_largest_exact_program(monkeypatch: pytest.MonkeyPatch) -> No
     assert "linear program" in hasty.method
     monkeypatch.setattr(programs, "LARGE_ROUNDS", 40)
     assert sv.optimal_mechanism(metric, 1.0, prior, loss).gap < 1e-9
+
+
+@pytest.mark.parametrize(("gap", "words"), [(4.6, "within 4.6 of"), (3.2e-9, "within 3.2e-09 of")])
+def test_a_gap_is_said_as_a_number_that_one_reads(gap: float, words: str) -> None:
+    found = sv.optimal_mechanism(euclidean_grid(2), 1.0, None, sv.losses.absolute(4))
+    assert words in str(dataclasses.replace(found, lower_bound=float(found.loss) - gap))

@@ -23,6 +23,14 @@ def test_a_figure_without_a_browser_carries_its_numbers(figure, monkeypatch):
     assert "image/png" not in bundle
     assert "<table>" in _drawing._table(figure)
     assert "0.75" in _drawing._table(figure) or "75" in _drawing._table(figure)
+    assert figure._repr_html_() == _drawing._table(figure)
+
+
+@pytest.mark.usefixtures("browser")
+def test_a_figure_as_html_asks_no_other_machine(figure):
+    html = figure._repr_html_()
+    assert 'src="data:image/png;base64,' in html and "<table>" in html
+    assert "http" not in html and "<script" not in html
 
 
 def test_a_browser_that_fails_is_none(figure, monkeypatch, tmp_path):

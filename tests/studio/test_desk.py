@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 import shutil
 import sys
 import tomllib
@@ -135,6 +136,7 @@ def test_a_claim_goes_along_with_the_slider(desk: Desk, daily: str) -> None:
         ("guess = 0.8", "guess = 80", ["accept", "guess"], 20),
         ("version = 1", "version = ", [], 2),
         ("prior = [0.2, 0.3, 0.5]", "prior = [0.2, 0.3]", ["adversary", "prior"], 16),
+        ("prior = [0.2, 0.3, 0.5]", 'prior = "nowhere.csv"', ["adversary", "prior"], 16),
     ],
 )
 def test_mistakes_are_told_at_their_key(
@@ -201,6 +203,60 @@ def test_a_limit_is_solved_backwards(desk: Desk, daily: str, quantity: str, limi
 def test_what_cannot_be_solved_backwards_says_why(desk: Desk, daily: str) -> None:
     for quantity, limit in (("guess", 0.1), ("bits", -1.0), ("nothing", 1.0)):
         assert list(dict(desk.backward(daily, quantity, limit))) == ["refused"]
+    for quantity in ("guess", "advantage"):  # percents, which every mechanism would keep
+        refused = dict(desk.backward(daily, quantity, 50.0))["refused"]["sentence"]
+        assert "for 50 % write 0.5" in refused
+    assert dict(desk.backward(daily, "guess", 1.0))["any"]["sentence"].startswith("any ε will do")
+    count = Path("examples/census-count.toml").read_text(encoding="utf-8")
+    assert {part["eps"] for part in dict(desk.backward(count, "guess", 0.2)).values()} == {None}
+
+
+def test_a_file_beside_itself_says_so(desk: Desk, daily: str) -> None:
+    for other, same in ((f"{daily}# a remark\n", True), (daily.replace('"1/2"', '"1/3"'), False)):
+        found = asked(desk, daily, "compare", other=other)["compare"]["sentence"]
+        assert found.startswith("A and B say the same so far") == same
+
+
+def test_a_mistake_in_b_is_not_one_of_the_file(desk: Desk, daily: str) -> None:
+    for other in ("values = [", daily.replace("version = 1", "version = 2")):
+        refused = asked(desk, daily, "compare", other=other)["compare"]["refused"]
+        assert refused.startswith("B cannot be read: ") and desk.name not in refused
+
+
+@pytest.mark.parametrize(
+    ("name", "unit"),
+    [
+        ("census-count", "nats"),
+        ("town-places", "nats per unit of distance"),
+        ("city-places", "nats per metre"),
+    ],
+)
+def test_an_eps_has_one_unit_on_the_page(name: str, unit: str) -> None:
+    desk = Desk(Path("examples").resolve(), f"{name}.toml")
+    text = Path(f"examples/{name}.toml").read_text(encoding="utf-8")
+    facts = asked(desk, text, "headline")["headline"]["facts"]
+    assert [fact["unit"] for fact in facts if fact["name"] == "ε"] == [unit]
+    assert checked(desk, text)["controls"]["eps"]["unit"] == unit
+
+
+@pytest.mark.parametrize("name", ["letters", "users"])
+def test_no_limit_is_not_a_good_answer(name: str) -> None:
+    """340 nats are no promise: nothing is green because nothing was to be kept; and B is not called A."""
+    folder = Path("examples", name).resolve()
+    desk, text = Desk(folder, f"{name}.toml"), (folder / f"{name}.toml").read_text(encoding="utf-8")
+    bare = text.partition("[accept]")[0] if name == "users" else text
+    found = asked(desk, bare, "headline", "compare", other=bare)
+    assert found["headline"]["good"] is None
+    assert re.search(r"\bB\b.*\bA\b", found["compare"]["sentence"])
+    if name == "users":
+        assert asked(desk, text, "headline")["headline"]["good"] is True
+
+
+def test_what_cannot_be_answered_leads_to_what_can() -> None:
+    desk = Desk(Path("examples").resolve(), "town-places.toml")
+    found = asked(desk, Path("examples/town-places.toml").read_text(encoding="utf-8"), "places", "secrets")
+    assert all("refused" in part for part in found.values())
+    assert {part["nearest"] for part in found.values()} == {"Ask what can be guessed."}
 
 
 def test_the_same_document_is_the_same_case(desk: Desk, daily: str) -> None:

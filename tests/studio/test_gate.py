@@ -54,6 +54,8 @@ def test_the_link_gives_a_cookie_once(tmp_path: Path, gate: Gate) -> None:
     assert client.get("/").status_code == 200
     stranger = client_of(tmp_path, gate)
     assert stranger.get(f"/?token={token}").status_code == 403
+    again = client.get(f"/?token={token}")
+    assert again.status_code == 303 and again.headers["location"] == "/" and "set-cookie" not in again.headers
     assert str(gate.key) not in repr(gate) and str(token) not in repr(gate)
 
 
@@ -95,6 +97,13 @@ def test_what_is_said_twice_is_refused(client: TestClient, said: list[tuple[str,
     assert client.get("/", headers=[("origin", BASE)]).status_code == 200
     reply = client.get("/", headers=said)
     assert reply.status_code == 403 and "once" in reply.json()["message"]
+
+
+def test_looking_ahead_does_not_use_the_link_up(tmp_path: Path, gate: Gate) -> None:
+    client, token = client_of(tmp_path, gate), gate.token
+    reply = client.head(f"/?token={token}")
+    assert reply.status_code == 405 and "set-cookie" not in reply.headers
+    assert client.get(f"/?token={token}").status_code == 303
 
 
 def test_what_changes_anything_names_its_origin(client: TestClient) -> None:

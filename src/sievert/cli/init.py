@@ -19,6 +19,8 @@ __all__ = ["init"]
 FIRST = Path("sievert.toml")
 # How often a question is asked.
 TRIES = 4
+# Proposed values that a question shows.
+SHOWN = 6
 OPTIONS = {
     "policy": "--values",
     "policy.records": "--records",
@@ -61,6 +63,7 @@ def init(
     input, or the file is there already.
     """
     import os
+    import shlex
 
     from sievert.files import FirstAnswers, Scenario, first_file, public_values, values_of
     from sievert.questions import headline
@@ -98,9 +101,10 @@ def init(
             raise _by_option(problem) from None
     asked.write_text(file, text)
     print(f"Wrote {file}.\n\n{found}\n")
-    print(f"Look at all of it: sievert audit {file} --report page.html")
-    print(f"Change it and see: sievert studio {file}")
-    print(f"Choose the noise:  sievert explain {file} --guess {answers.accepted:g}")
+    name = shlex.quote(str(file))
+    print(f"Look at all of it: sievert audit {name} --report page.html")
+    print(f"Change it and see: sievert studio {name}")
+    print(f"Choose the noise:  sievert explain {name} --guess {answers.accepted:g}")
 
 
 def _by_option(problem: FileError) -> FileError:
@@ -118,7 +122,7 @@ def _asked(proposed: Any, tried: Callable[[Mapping[str, Any]], Written]) -> Writ
     from sievert.files import half_way, values_of
 
     print("Six questions; an empty answer takes what stands in brackets.\n")
-    shown = None if proposed is None else f"{len(proposed)} values of the public column"
+    shown = None if proposed is None else f"{_listed(proposed)}: of the public column"
     chosen: dict[str, Any] = {}
 
     def ask(name: str, question: str, default: str | None, reads: Callable[[str], Any]) -> Written:
@@ -142,6 +146,14 @@ def _asked(proposed: Any, tried: Callable[[Mapping[str, Any]], Written]) -> Writ
     ask("releases", "5. How often is it published about the same people?", "1", whole_number)
     accepted = f"{half_way(values):g}"
     return ask("guess", "6. The best guess about one record that you accept?", accepted, number)
+
+
+def _listed(values: Any) -> str:
+    """The values that are proposed, as many as a line has room for."""
+    if isinstance(values, range):
+        return f"{values[0]}..{values[-1]}"
+    few = ",".join(map(str, values[:SHOWN]))
+    return few if len(values) <= SHOWN else f"{few},… ({len(values)} values)"
 
 
 def _ask(question: str, default: str | None) -> str:

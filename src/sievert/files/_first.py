@@ -139,6 +139,13 @@ def _proposed(texts: list[str], where: str) -> list[Any] | range:
 
 def first_file(answers: FirstAnswers) -> str:
     """The commented text of a first file."""
+    blind = 1 / len(answers.values)
+    if answers.accepted < blind:
+        raise FileError(
+            f"accept.guess is {brief(answers.accepted)}; among {len(answers.values)} values one record is "
+            f"guessed with {blind:.4g} before anything is published: accept more than that",
+            key=("accept", "guess"),
+        )
     computed, _, listed = answers.computed.partition(":")
     computed = choice("query", computed.strip(), COMPUTED, FileError)
     counted = [part for part in (item.strip() for item in listed.split(",")) if part]

@@ -157,7 +157,8 @@ def contents(item: object, folder: Path) -> list[str]:
                     for path in matching(name, folder) or [folder / name]
                 ]
             except OSError as problem:
-                raise FileError(f"{key}: {name} cannot be read ({problem.strerror})") from None
+                said = f"{key}: {name} cannot be read ({problem.strerror})"
+                raise FileError(said, key=tuple(key.split("."))) from None
     return found
 
 

@@ -11,7 +11,7 @@ from typing import Literal
 from sievert.errors import FileError, MechanismError
 from sievert.files import Scenario
 from sievert.limits import last_kept, odds_growth, six_digits
-from sievert.numerics import advance, brief, choice, in_bits, in_percent, non_negative, whole
+from sievert.numerics import advance, brief, choice, in_bits, in_percent, non_negative, probability, whole
 from sievert.observations import RepeatedGuess
 from sievert.questions._seen import seen
 from sievert.results import Result
@@ -92,7 +92,8 @@ def largest_for_mechanism(
     this mechanism keeps the best guess about one record at or below 90.0% after one release up to ε = 2.89037
     """
     choice("quantity", quantity, ("guess", "bits", "odds", "advantage"), MechanismError)
-    most = non_negative("limit", limit, MechanismError)
+    share = quantity in ("guess", "advantage")
+    most = (probability if share else non_negative)("limit", limit, MechanismError)
     count = (
         scenario.observations if releases is None else whole("releases", releases, MechanismError, least=1)
     )

@@ -242,8 +242,11 @@ def _infer(scenario: VectorScenario) -> VectorsAnswer:
     )
 
 
-def compare_vectors(first: VectorScenario, second: VectorScenario) -> VectorsAnswer:
-    """Whether the second mechanism is at least as safe at every distance."""
+def compare_vectors(
+    first: VectorScenario, second: VectorScenario, names: tuple[str, str] | None = None
+) -> VectorsAnswer:
+    """Whether the second mechanism is at least as safe at every distance; titles name them unless given."""
+    called = (first.title, second.title) if names is None else names
     delta = first.document.vectors.delta
     if second.document.vectors.delta != delta:
         raise FileError(f"{second.source}: has another delta than {first.source}; compare at one δ")
@@ -274,13 +277,13 @@ def compare_vectors(first: VectorScenario, second: VectorScenario) -> VectorsAns
     known = [item.known for item in (first, second)]
     if all(found is not None for found in known):
         threats = [m.threat(k.rows) for m, k in zip((one, other), known, strict=True) if k is not None]
-        lines += [f"{item.title}: {threat}" for item, threat in zip((first, second), threats, strict=True)]
+        lines += [f"{name}: {threat}" for name, threat in zip(called, threats, strict=True)]
         facts["threats"] = [threat.to_dict() for threat in threats]
     said = "at least as safe at every distance" if safer else "not as safe at every distance"
     return VectorsAnswer(
         "compare",
         first.title,
-        f"{second.title} is {said} as {first.title} (ξ at δ = {delta:g}, observer sees hash and code).",
+        f"{called[1]} is {said} as {called[0]} (ξ at δ = {delta:g}, observer sees hash and code).",
         facts,
         tuple(lines),
         safer,

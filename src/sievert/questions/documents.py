@@ -37,9 +37,14 @@ def promise_of_documents(scenario: TextScenario) -> Proof:
         return prove_promises(bags, scenario.mechanism, scenario.length)
 
 
-def compare_documents(first: TextScenario, second: TextScenario) -> DocumentsAnswer:
-    """Whether the second mechanism can replace the first on one vocabulary."""
+def compare_documents(
+    first: TextScenario, second: TextScenario, names: tuple[str, str] | None = None
+) -> DocumentsAnswer:
+    """Whether the second mechanism can replace the first on one vocabulary; they go by their titles unless
+    named.
+    """
     one, other = first.mechanism, second.mechanism
+    called = (first.title, second.title) if names is None else names
     if one.embedding.fingerprint != other.embedding.fingerprint:
         raise FileError(
             f"{second.source}: has another embedding than {first.source}, and ε is per unit of its distance; "
@@ -69,12 +74,12 @@ def compare_documents(first: TextScenario, second: TextScenario) -> DocumentsAns
     return DocumentsAnswer(
         "compare",
         first.title,
-        f"{second.title} promises {other.eps:g} nats per unit of distance, {first.title} {one.eps:g}: it is "
+        f"{called[1]} promises {other.eps:g} nats per unit of distance, {called[0]} {one.eps:g}: it is "
         f"{'at least as safe by its promise' if safer else 'not as safe by its promise'}"
         f"{', for it tells words apart for certain that the other hides' if shows_more else ''}; a "
         f"vocabulary of {one.embedding.size} words has too long a list to compare against every adversary.",
         {"eps": [one.eps, other.eps], "profiles": [profile.to_dict() for profile in profiles]},
-        tuple(f"{item.title}: {profile}" for item, profile in zip((first, second), profiles, strict=True)),
+        tuple(f"{name}: {profile}" for name, profile in zip(called, profiles, strict=True)),
         safer,
     )
 

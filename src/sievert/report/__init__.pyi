@@ -22,6 +22,7 @@ from ._page import Table as Table
 from ._page import drawing_library as drawing_library
 from ._page import page_html as page_html
 from ._page import page_with_proof as page_with_proof
+from ._page import verdict as verdict
 from ._places_picture import places_picture as places_picture
 from ._published import guesses_picture as guesses_picture
 from ._published import guesses_side_by_side as guesses_side_by_side

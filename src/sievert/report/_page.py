@@ -37,6 +37,7 @@ __all__ = [
     "drawing_library",
     "page_html",
     "page_with_proof",
+    "verdict",
 ]
 
 Sections = list[tuple[str, list[str]]]
@@ -110,6 +111,18 @@ PROOFS = (
 )
 
 
+def verdict(found: Result, scenario: Described) -> bool | None:
+    """Whether an answer about documents or vectors is what its reader hopes for.
+
+    An audit without limits in [accept] has none to keep, however little it promises.
+    """
+    told = (getattr(found, name, None) for name in ("passed", "possible", "secure", "good"))
+    good = next((said for said in told if said is not None), None)
+    accept = getattr(scenario.document, "accept", None)
+    limited = accept is not None and any(limit is not None for limit in accept.model_dump().values())
+    return good if limited or not good or not hasattr(found, "passed") else None
+
+
 def answer_content(
     found: Result, scenario: Described, sections: Sections, pictures: list[Picture], command: str
 ) -> Page:
@@ -121,13 +134,12 @@ def answer_content(
     made = str(getattr(found, "question", "")).capitalize() or next(
         (word for word in ("Audit", "Preview", "Release") if name.endswith(word)), "Attack"
     )
-    verdicts = (getattr(found, verdict, None) for verdict in ("passed", "possible", "secure", "good"))
     return Page(
         title=scenario.title,
         made_by=f"{made} of {Path(scenario.source).name}",
         headline=str(found),
         sections=sections,
-        good=next((verdict for verdict in verdicts if verdict is not None), None),
+        good=verdict(found, scenario),
         pictures=pictures,
         command=command,
         proofs=[PROOFS] if hasattr(found, "question") else [],

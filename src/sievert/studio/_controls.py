@@ -11,7 +11,7 @@ from sievert.files import Described, Scenario
 from sievert.numerics import brief
 from sievert.spaces import Metric
 
-__all__ = ["QUANTITIES", "control_edits", "controls"]
+__all__ = ["QUANTITIES", "control_edits", "controls", "unit_of"]
 
 Key = tuple[str | int, ...]
 # What may be accepted at most, in the page's words.
@@ -48,8 +48,15 @@ def _eps(scenario: Described) -> dict[str, Any]:
     least, most = _ends(scenario)
     if 0 < here < math.inf:
         least, most = min(least, here), max(most, here)
-    unit = "nats" if not _is_metric(scenario) else "nats per unit of distance"
-    return {"value": here, "least": least, "most": most, "unit": unit, "path": list(EPS)}
+    return {"value": here, "least": least, "most": most, "unit": unit_of(scenario), "path": list(EPS)}
+
+
+def unit_of(scenario: Described) -> str:
+    """The unit of ε: where secrets have distances, for each of them."""
+    if not _is_metric(scenario):
+        return "nats"
+    on_map = isinstance(scenario, Scenario) and scenario.region is not None
+    return "nats per metre" if on_map else "nats per unit of distance"
 
 
 def _here(scenario: Described) -> float | None:

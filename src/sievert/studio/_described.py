@@ -8,9 +8,9 @@ from typing import Any
 
 from sievert.files import Described, TextScenario, identified
 from sievert.proofs import Proof
-from sievert.report import Page, page_html
+from sievert.report import Page, page_html, verdict
 from sievert.studio._case import Case
-from sievert.studio._questions import looked_at, other_case, proofs_of
+from sievert.studio._questions import NAMES, looked_at, other_case, proofs_of, told_of
 from sievert.studio._shown import Shown, of_page, refused
 
 __all__ = ["asked", "compare", "headline", "page_of", "preview", "proofs", "whole"]
@@ -24,7 +24,7 @@ class _Answers:
     """What answers about one kind of file, and how it is shown."""
 
     about: Callable[..., Any]
-    compare: Callable[[Any, Any], Any]
+    compare: Callable[..., Any]
     promise: Callable[[Any], Proof]
     content: Callable[..., Page]
 
@@ -49,8 +49,7 @@ def _answers(scenario: Described) -> _Answers:
 
 def headline(case: Case, settings: Settings) -> Shown:
     """The answer in one sentence."""
-    found = case.audit
-    return {"sentence": str(found), "good": found.passed}
+    return {"sentence": str(case.audit), "good": verdict(case.audit, case.scenario)}
 
 
 def whole(case: Case, settings: Settings) -> Shown:
@@ -99,7 +98,8 @@ def compare(case: Case, settings: Settings) -> Shown:
     if other.scenario.table != case.scenario.table:
         return refused(f"Only A has [{case.scenario.table}]; compare two files of one kind.")
     answers = _answers(case.scenario)
-    return of_page(answers.content(answers.compare(case.scenario, other.scenario), case.scenario))
+    shown = of_page(answers.content(answers.compare(case.scenario, other.scenario, NAMES), case.scenario))
+    return {**shown, "sentence": told_of(case, other, shown["sentence"])}
 
 
 def preview(case: Case, settings: Settings) -> Shown:

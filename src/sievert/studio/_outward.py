@@ -9,7 +9,7 @@ from typing import Any
 
 from sievert.errors import FileError, SievertError
 from sievert.files import Scenario, as_python
-from sievert.numerics import brief
+from sievert.numerics import brief, probability
 from sievert.questions import largest_for_mechanism
 from sievert.questions.explain import weakest_for_file
 from sievert.release import drawn_proof
@@ -22,6 +22,10 @@ from sievert.studio._shown import Shown
 __all__ = ["backward", "exported", "report"]
 
 FORMS = ("toml", "python", "command")
+# Limits that are probabilities, or differences of them.
+SHARES = ("guess", "advantage")
+# Below this ε nothing is released: nobody takes it into a file.
+LEAST_EPS = 1e-12
 
 
 def exported(case: Case, text: str, form: str, name: str) -> Shown:
@@ -84,6 +88,8 @@ def _as_guess(case: Case, quantity: str, limit: float) -> float:
     }
     if quantity not in forms:
         raise FileError(f"quantity is {brief(quantity)}; there are {', '.join(forms)}")
+    if quantity in SHARES:
+        probability("limit", limit, FileError)
     found = forms[quantity](limit)
     if not before <= found:
         raise FileError(
@@ -101,7 +107,7 @@ def _solved(solve: Callable[[], Shown]) -> Shown:
 
 def _for_any(scenario: Scenario, guess: float) -> Shown:
     found = weakest_for_file(scenario, guess, "eps")
-    return _said(found.value, f"{found}.")
+    return _said(found.value, f"{found}.", opens=False)
 
 
 def _for_this(scenario: Scenario, limit: float, quantity: Any) -> Shown:
@@ -109,7 +115,7 @@ def _for_this(scenario: Scenario, limit: float, quantity: Any) -> Shown:
     return _said(found.eps, f"{found}.")
 
 
-def _said(eps: float, sentence: str) -> dict[str, Any]:
-    # A symbol keeps its case.
-    opening = sentence[0].upper() if sentence[0].isascii() else sentence[0]
-    return {"eps": eps if math.isfinite(eps) else None, "sentence": f"{opening}{sentence[1:]}"}
+def _said(eps: float, sentence: str, *, opens: bool = True) -> dict[str, Any]:
+    # A symbol keeps its case, and so does what follows a colon.
+    opening = sentence[0].upper() if opens and sentence[0].isascii() else sentence[0]
+    return {"eps": eps if LEAST_EPS <= eps < math.inf else None, "sentence": f"{opening}{sentence[1:]}"}

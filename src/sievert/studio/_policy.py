@@ -27,12 +27,17 @@ def secrets(case: Case, settings: Mapping[str, Any]) -> Shown:
     if isinstance(graph, Metric):
         nearest = "Look at the places." if case.of_records.region is not None else "Ask what can be guessed."
         return refused(f"There is no graph: {policy.describe()}", nearest)
-    if graph.size > LARGEST_GRAPH:
+    if _unread(graph):
         return refused(
             f"A graph of {graph.size} values cannot be read; at most {LARGEST_GRAPH} are drawn.",
             "Ask what can be guessed.",
         )
     return _graph(case, policy, graph)
+
+
+def _unread(graph: SecretGraph | Metric) -> bool:
+    """Whether there is no graph that somebody can read."""
+    return isinstance(graph, Metric) or graph.size > LARGEST_GRAPH
 
 
 def _graph(case: Case, policy: Policy, graph: SecretGraph) -> Shown:
@@ -73,9 +78,8 @@ def places(case: Case, settings: Mapping[str, Any]) -> Shown:
     scenario = case.of_records
     region = scenario.region
     if region is None:
-        return refused(
-            "The policy is not about places on a map: it has no region.", "Look at the secret graph."
-        )
+        nearest = "Ask what can be guessed." if _unread(scenario.policy.secrets) else "Look at the secrets."
+        return refused("The policy is not about places on a map: it has no region.", nearest)
     rows, columns = region.shape
     wide, high = columns * region.cell / 1000, rows * region.cell / 1000
     belief = scenario.stated_record_prior

@@ -20,6 +20,7 @@ from sievert.studio._folder import inside
 from sievert.studio._shown import Shown, of_page, of_pictures, refused
 
 __all__ = [
+    "NAMES",
     "budget",
     "compare",
     "design",
@@ -29,10 +30,13 @@ __all__ = [
     "preview",
     "proofs",
     "proofs_of",
+    "told_of",
 ]
 
 Settings = Mapping[str, Any]
+# What the page calls the file and the text beside it.
 NAMES = ("A", "B")
+SAME = "A and B say the same so far: change the file, or take another text for B."
 
 
 def compare(case: Case, settings: Settings) -> Shown:
@@ -48,7 +52,7 @@ def compare(case: Case, settings: Settings) -> Shown:
     try:
         page = comparing.content(replacement(case.of_records, other.of_records, NAMES))
         return of_pictures(
-            page.headline,
+            told_of(case, other, page.headline),
             [picture, *page.pictures],
             [rows, *page.tables],
             good=page.good,
@@ -66,7 +70,18 @@ def other_case(case: Case, settings: Settings) -> Case | None:
         return None
     if not isinstance(text, str):
         raise FileError("other must be the text of a file")
-    return case.reads(text)
+    try:
+        return case.reads(text)
+    except SievertError as problem:
+        # It is read in place of the file, and is not that file.
+        source = Path(case.scenario.source).name
+        said = problem.in_file().removeprefix(f"{source}: ").removeprefix(f"{source}, ")
+        raise FileError(f"B cannot be read: {said}") from None
+
+
+def told_of(case: Case, other: Case, sentence: str) -> str:
+    """The verdict; of a file beside itself, that it is so."""
+    return f"{SAME} {sentence}" if other.state == case.state else sentence
 
 
 def _side_by_side(first: Case, second: Case) -> Table:

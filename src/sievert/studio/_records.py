@@ -29,6 +29,7 @@ from sievert.report import (
     releases_picture,
 )
 from sievert.studio._case import Case
+from sievert.studio._controls import unit_of
 from sievert.studio._shown import Shown, facts_of, of_pictures, refused, tabled
 
 __all__ = ["epsilon", "guess", "headline", "noise", "releases"]
@@ -41,7 +42,7 @@ FEWEST_RELEASES = 10
 def headline(case: Case, settings: Settings) -> Shown:
     """The answer in one sentence, and its numbers."""
     found = first_sentence(case.of_records)
-    facts = _facts(found)
+    facts = _facts(found, unit_of(case.scenario))
     rows = [(name, value) for name, (value, _) in facts.items()]
     return {
         "sentence": str(found),
@@ -51,14 +52,14 @@ def headline(case: Case, settings: Settings) -> Shown:
     }
 
 
-def _facts(found: Headline) -> dict[str, tuple[str, str]]:
+def _facts(found: Headline, unit: str) -> dict[str, tuple[str, str]]:
     """The numbers of the headline, by name, with their units."""
     most = "at most " if found.record_is_bound else ""
     told = {
         "guess before": (in_percent(found.record.before), "probability"),
         "guess after": (f"{most}{in_percent(found.record.after)}", "probability"),
         "growth": (f"{most}{in_bits(found.record.bits, 3)}", "bits"),
-        "ε": (f"{found.epsilon.nats:.6g}" if math.isfinite(found.epsilon.nats) else "∞", "nats"),
+        "ε": (f"{found.epsilon.nats:.6g}" if math.isfinite(found.epsilon.nats) else "∞", unit),
     }
     if found.observations > 1:
         most = "" if found.repeated_exact else "at most "

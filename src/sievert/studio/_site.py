@@ -88,11 +88,17 @@ class Studio:
     # ── Pages ───────────────────────────────────────────────────────────────────────────────────────────────
 
     async def _page(self, request: Request) -> Response:
-        if "token" in request.query_params:
-            if not self.gate.takes(request.query_params["token"]):
-                return PlainTextResponse("This link was used already; start the studio again.", 403)
-            return RedirectResponse("/", 303, {"set-cookie": self.gate.set_cookie})
-        return _file("index.html")
+        if "token" not in request.query_params:
+            return _file("index.html")
+        if self.gate.knows(request.cookies):  # the link again, in the browser that has used it
+            return RedirectResponse("/", 303)
+        if request.method == "HEAD":  # whoever looks ahead does not use the link up
+            return PlainTextResponse("", 405, {"allow": "GET"})
+        if not self.gate.takes(request.query_params["token"]):
+            return PlainTextResponse(
+                "This link is cut short, or another browser has used it: start the studio again.", 403
+            )
+        return RedirectResponse("/", 303, {"set-cookie": self.gate.set_cookie})
 
     async def _static(self, request: Request) -> Response:
         return _file(request.path_params["name"])

@@ -61,6 +61,28 @@ def test_every_kind_of_field_writes_its_key(studio: Any) -> None:
     assert studio.headline() == str(studio.audited())
 
 
+def test_words_stand_for_themselves_whatever_they_begin_with(studio: Any) -> None:
+    for title in ("[draft] a plan", '"one" of them', "'tis", "{x}", "5"):
+        studio.probe("give", [["title"], title])
+        studio.settle()
+        assert studio.page.inner_text("#errors") == ""
+        assert tomllib.loads(studio.text())["title"] == title
+
+
+def test_a_number_beyond_numbers_takes_no_key_away(studio: Any) -> None:
+    text = studio.text()
+    studio.probe("give", [["mechanism", "eps"], "1e999"])
+    studio.settle()
+    field = studio.page.locator('#form .field[data-path=\'["mechanism","eps"]\']')
+    assert "must be a number" in field.locator(".trouble").inner_text()
+    studio.write(text)
+    studio.page.fill("#eps-box", "1e999")
+    studio.page.press("#eps-box", "Enter")
+    studio.settle()
+    assert studio.page.get_attribute("#eps-box", "aria-invalid") == "true"
+    assert studio.text() == text and studio.page.locator("#said.bad").count() == 0
+
+
 def test_a_word_that_is_no_toml_is_refused_at_its_field(studio: Any) -> None:
     text = studio.text()
     field = studio.page.locator('#form .field[data-path=\'["policy","values"]\']')

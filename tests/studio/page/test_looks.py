@@ -95,6 +95,28 @@ def test_dark_and_narrow_tabs_too(studio: Any, axe: Callable[..., list[str]]) ->
     assert axe() == [] and studio.probe("wider") <= 0
 
 
+def test_the_secret_graph_is_read_on_a_phone(studio: Any) -> None:
+    letters = "nodes => Math.min(...nodes.map(node => node.getBoundingClientRect().height))"
+    finished(studio, "secrets")
+    for width in (1400, 390):
+        studio.page.set_viewport_size({"width": width, "height": 844})
+        studio.page.wait_for_function("() => document.querySelector('svg.graph').clientWidth > 0")
+        studio.page.wait_for_timeout(200)
+        assert studio.page.eval_on_selector_all("svg.graph text", letters) >= 13, width
+        assert studio.probe("outside") == [], width
+
+
+def test_what_a_table_is_about_is_read_without_scrolling(studio: Any) -> None:
+    studio.page.set_viewport_size({"width": 390, "height": 844})
+    finished(studio, "guess")
+    about = studio.page.get_by_text("This mechanism: what the file's own").bounding_box()
+    assert about["x"] >= 0 and about["x"] + about["width"] <= 390
+    assert studio.probe("tables") >= 1
+    behind = studio.page.locator("#panel-guess details.behind").first
+    said = studio.page.locator("#panel-guess figcaption").first.inner_text()
+    assert said not in behind.inner_text()
+
+
 def test_a_journey_by_keys_alone(studio: Any) -> None:
     """From the top of the page to another ε, a field, every tab and back, without a mouse."""
     page = studio.page
@@ -171,6 +193,12 @@ def test_a_rectangle_is_drawn_on_the_plot(studio: Any) -> None:
     assert before["west"] < after["west"] < after["east"] < before["east"]
     assert before["south"] < after["south"] < after["north"] < before["north"]
     assert studio.page.input_value("#region-west") == str(after["west"])
+    # What no cell can be is marked where it was typed, and the rectangle stays.
+    studio.page.fill("#region-cell", "0")
+    studio.page.press("#region-cell", "Tab")
+    studio.settle()
+    assert studio.page.get_attribute("#region-cell", "aria-invalid") == "true"
+    assert tomllib.loads(studio.text())["policy"]["secrets"]["region"] == after
 
 
 def test_long_work_is_cancelled(studio: Any) -> None:

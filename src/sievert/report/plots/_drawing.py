@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+from base64 import b64encode
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import lru_cache
@@ -50,6 +51,17 @@ class Drawing(go.Figure):  # type: ignore[misc]
         else:
             bundle.setdefault("text/html", _table(self))
         return bundle
+
+    def _repr_html_(self) -> str:
+        """The picture or the table; Plotly's own would ask another machine for its library."""
+        picture = still(self)
+        if picture is None:
+            return _table(self)
+        source = b64encode(picture).decode("ascii")
+        return (
+            f'<img width="{WIDTH}" alt="a picture of the numbers below" src="data:image/png;base64,{source}">'
+            f"<details><summary>The numbers behind this picture</summary>{_table(self)}</details>"
+        )
 
 
 def still(figure: go.Figure) -> bytes | None:

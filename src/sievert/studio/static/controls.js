@@ -19,6 +19,7 @@ export class Slider {
       h("div", { class: "slide soft" }, h("span", { id: `${name}-least` }, ends[0]), this.range, h("span", { id: `${name}-most` }, ends[1])),
       this.reason);
     this.range.addEventListener("input", () => this.send(this.value(Number(this.range.value))));
+    if (whole) this.range.addEventListener("keydown", event => this.pressed(event));
     this.box.addEventListener("change", () => this.typed());
     this.box.addEventListener("keydown", event => { if (event.key === "Enter") this.typed(); });
   }
@@ -32,6 +33,18 @@ export class Slider {
   step(value) {
     const [low, high] = [Math.log(this.least), Math.log(this.most)];
     return Math.round(STEPS * Math.min(1, Math.max(0, (Math.log(Math.max(value, 1e-300)) - low) / (high - low))));
+  }
+
+  /** An arrow goes to another whole number: a step of the scale is less than one at its lower end. */
+  pressed(event) {
+    const way = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
+    if (!way || event.ctrlKey || event.altKey || event.metaKey) return;
+    event.preventDefault();
+    const next = this.value(this.step(this.shown) + way);
+    const value = way > 0 ? Math.min(this.most, Math.max(next, this.shown + 1)) : Math.max(1, Math.min(next, this.shown - 1));
+    if (value === this.shown) return;
+    this.range.value = String(this.step(value));
+    this.send(value);
   }
 
   typed() {

@@ -46,14 +46,16 @@ export function say(sentence, bad = false) {
   place.classList.toggle("bad", bad);
 }
 
-/** A table with its header, as in the reports. */
+let serial = 0;
+
+/** A table with its header, as in the reports; what it is about stays in sight while a wide one is scrolled. */
 export function grid({ columns, rows, caption, heading }, name = heading || "Table") {
-  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": name },
-    h("table", {},
-      caption ? h("caption", {}, words(caption)) : null,
+  const id = caption ? `table-${(serial += 1)}` : null;
+  return h("div", {}, caption ? h("p", { class: "soft about", id }, words(caption)) : null, h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": name },
+    h("table", { "aria-describedby": id },
       columns.some(Boolean) ? h("thead", {}, h("tr", {}, columns.map(name => h("th", { scope: "col" }, cell(name))))) : null,
       h("tbody", {}, rows.map(row => h("tr", {}, row.map((value, i) =>
-        i ? h("td", { "data-label": cell(columns[i]) }, cell(value)) : h("th", { scope: "row" }, cell(value))))))));
+        i ? h("td", { "data-label": cell(columns[i]) }, cell(value)) : h("th", { scope: "row" }, cell(value)))))))));
 }
 
 /** Hand something over as a file of this name. */

@@ -132,7 +132,7 @@ class Field {
     this.error = h("span", { class: "trouble", id: `${id}-error`, hidden: true });
     this.input = this.control(id);
     this.input.setAttribute("aria-describedby", `${id}-help ${id}-error`);
-    const label = h("label", { for: id }, spec.title ?? String(spec.path.at(-1)), spec.unit ? h("span", { class: "unit" }, ` ${spec.unit}`) : null);
+    const label = h("label", { for: id }, spec.title ?? String(spec.path.at(-1)), spec.unit && spec.unit !== this.spec.title ? h("span", { class: "unit" }, ` ${spec.unit}`) : null);
     this.element = h("div", { class: `field ${spec.kind}`, "data-path": JSON.stringify(spec.path) }, label, this.input, this.list ?? null, this.help, this.error);
     this.input.addEventListener("change", () => this.send());
     if (this.input.tagName === "INPUT") this.input.addEventListener("keydown", event => { if (event.key === "Enter") this.send(); });
@@ -186,8 +186,8 @@ class Field {
     if (now.trim() === "") return { value: null };
     if (this.options.has(now)) return { value: this.options.get(now) };
     if (this.spec.kind === "number") return { value: typed(now) };
-    if (/^\s*[[{"']/.test(now)) return { toml: now.trim() };
     if (this.spec.kind === "text") return { value: now };
+    if (/^\s*[[{"']/.test(now)) return { toml: now.trim() };
     return { value: typed(now) };
   }
 

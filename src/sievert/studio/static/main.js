@@ -11,9 +11,8 @@ async function begin() {
   const made = get("form");
   const file = await get("start");
   const text = byId("text");
-  byId("name").textContent = file.name;
   text.value = file.text;
-  document.title = `${file.name} · Sievert studio`;
+  named(file.name);
   const start = { ...file, ...await made };
   byId("colophon").textContent = `Sievert ${start.version}. Everything on this page is computed on this machine; nothing leaves it, and no private data are read.`;
 
@@ -42,6 +41,8 @@ async function begin() {
   function checked(answer) {
     const { ok, document: tables, errors = [], controls = {} } = answer;
     if (text.value !== state.text && !(document.activeElement === text && typing)) text.value = state.text;
+    named(state.name);
+    heard();
     form.show(tables, errors);
     complaints(errors);
     // A change that was refused leaves the file, and its answers, as they were.
@@ -70,10 +71,21 @@ async function begin() {
   text.addEventListener("blur", written);
   text.readOnly = false;
 
-  tools(state, start, tabs);
-  state.text = start.text;
+  tools(state, start, tabs, written);
+  Object.assign(state, { text: start.text, name: start.name });
   await state.ask();
   document.body.dataset.ready = "true";
+}
+
+/** Whose text stands on the page. */
+function named(name) {
+  byId("name").textContent = name;
+  document.title = `${name} · Sievert studio`;
+}
+
+/** What went wrong before is over once there is an answer. */
+function heard() {
+  if (byId("said").classList.contains("bad")) say("");
 }
 
 /** The answer in one sentence, and what to compare it with. */
@@ -124,16 +136,24 @@ function failed(error) {
 }
 
 /** Undo, redo, open, copy, the report, dark and light. */
-function tools(state, start, tabs) {
-  byId("undo").addEventListener("click", () => state.undo());
-  byId("redo").addEventListener("click", () => state.redo());
+function tools(state, start, tabs, written) {
+  // Words that are still being typed are a change, and the first to be undone.
+  const undo = () => { written(); state.undo(); };
+  const redo = () => { written(); state.redo(); };
+  byId("undo").addEventListener("click", undo);
+  byId("redo").addEventListener("click", redo);
   addEventListener("keydown", event => {
     if (!(event.ctrlKey || event.metaKey) || event.altKey) return;
     const key = event.key.toLowerCase();
-    if (key !== "z" && key !== "y") return;
+    // What is no part of the file is undone by the browser.
+    if ((key !== "z" && key !== "y") || event.target.matches("#other, #limit")) return;
     event.preventDefault();
-    if (key === "y" || event.shiftKey) state.redo();
-    else state.undo();
+    if (key === "y" || event.shiftKey) redo();
+    else undo();
+  });
+  // The studio writes no file: what was changed and not copied is on this page alone.
+  addEventListener("beforeunload", event => {
+    if (state.text !== start.text && state.text !== state.copied) event.preventDefault();
   });
   opening(state, start, tabs);
   byId("copy").addEventListener("change", async event => {
@@ -159,10 +179,9 @@ function opening(state, start, tabs) {
     choices.value = "";
     try {
       const opened = await post("open", { name });
-      byId("name").textContent = opened.name;
       start.text = opened.text;
       tabs.opened();
-      await state.replace(opened.text, "open");
+      await state.replace(opened.text, null, opened.name);
     } catch (error) {
       failed(error);
     }
@@ -170,20 +189,22 @@ function opening(state, start, tabs) {
 }
 
 async function copied(state, form) {
-  const { content } = await post("export", { text: state.text, form, name: byId("name").textContent });
-  const named = { toml: "TOML", python: "Python", command: "A command line" }[form];
+  // The text itself needs no answer: a broken one is copied too, and one whose studio was stopped.
+  const { content } = form === "toml" ? { content: state.text } : await post("export", { text: state.text, form, name: state.name });
+  if (form === "toml") state.copied = content;
+  const called = { toml: "TOML", python: "Python", command: "A command line" }[form];
   try {
     await navigator.clipboard.writeText(content);
-    say(`${named} is on the clipboard.`);
+    say(`${called} is on the clipboard.`);
   } catch {
     keep(new Blob([content], { type: "text/plain" }), { toml: "studio.toml", python: "studio.py", command: "studio.sh" }[form]);
-    say(`${named} was saved: this browser gives pages no clipboard.`);
+    say(`${called} was saved: this browser gives pages no clipboard.`);
   }
 }
 
 async function reported(state) {
   say("Writing the report …");
-  const { content, name } = await download("report", { text: state.text, name: byId("name").textContent });
+  const { content, name } = await download("report", { text: state.text, name: state.name });
   keep(content, name);
   say(`${name} is in your downloads.`);
 }

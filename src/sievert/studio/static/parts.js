@@ -73,7 +73,8 @@ class Drawing {
   async show({ figure, table, caption, sentence, graph }, hash, title) {
     this.figure.hidden = !figure;
     this.caption.replaceChildren(...words(caption ?? ""));
-    this.tabulate(table, Boolean(figure || graph));
+    // Behind a picture, what the picture says already is not said again.
+    this.tabulate(table && figure && table.caption === caption ? { ...table, caption: "" } : table, Boolean(figure || graph));
     if (!figure) return erase(this.place);
     this.place.setAttribute("aria-label", [title, caption ?? sentence ?? ""].filter(Boolean).join(". "));
     await draw(this.place, figure, hash, this.options);

@@ -20,7 +20,7 @@ export class RegionEditor {
 
   typed(name, input) {
     const value = typed(input.value);
-    if (typeof value !== "number") return input.setAttribute("aria-invalid", "true");
+    if (typeof value !== "number" || (name === "cell" && value <= 0)) return input.setAttribute("aria-invalid", "true");
     input.removeAttribute("aria-invalid");
     if (value !== this.region[name]) this.change({ path: [...this.region.path, name], value });
   }

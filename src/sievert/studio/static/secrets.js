@@ -1,22 +1,24 @@
 // The secret graph, drawn, and its edges edited: choose a value, then another, and the edge between them comes or goes.
 import { h, svg } from "./dom.js";
 
-const WIDTH = 640;
-const HEIGHT = 420;
+// The drawing's own units, pixels where it has room; on a narrow page fewer, so that its letters stay as large.
+const SIZES = { wide: [640, 420], narrow: [380, 380] };
+const NARROW = 480;
 const MARGIN = 40;
 // Pixels of a letter, nearly.
 const LETTER = 8;
 
-/** A value as its node shows it. */
-const named = node => (String(node.name).length > 22 ? `${String(node.name).slice(0, 21)}…` : String(node.name));
+/** A value as its node shows it, in so many letters at most. */
+const named = (node, most) => (String(node.name).length > most ? `${String(node.name).slice(0, most - 1)}…` : String(node.name));
 
 export class GraphEditor {
   constructor(change) {
     this.change = change;
     this.chosen = null;
-    this.drawing = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "graph", role: "group", "aria-label": "Values that must not be told apart" });
+    this.drawing = svg("svg", { class: "graph", role: "group", "aria-label": "Values that must not be told apart" });
     this.hint = h("p", { class: "soft" });
     this.element = h("figure", { "data-part": "secrets" }, this.drawing, h("figcaption", {}, this.hint));
+    new ResizeObserver(() => { if (this.graph && this.drawing.isConnected && this.fits() !== this.size) this.draw(); }).observe(this.element);
   }
 
   show(graph, hash) {
@@ -26,7 +28,20 @@ export class GraphEditor {
     this.draw();
   }
 
+  /** The size that suits the room there is. */
+  fits() {
+    const { clientWidth } = this.element;
+    return clientWidth > 0 && clientWidth < NARROW ? SIZES.narrow : SIZES.wide;
+  }
+
+  /** Letters that a node has room for. */
+  get most() {
+    return this.size === SIZES.narrow ? 12 : 22;
+  }
+
   draw(focus = null) {
+    this.size = this.fits();
+    this.drawing.setAttribute("viewBox", `0 0 ${this.size.join(" ")}`);
     const { nodes, edges, editable } = this.graph;
     const places = this.places(nodes);
     const lines = edges.map(([a, b]) => svg("line", { x1: places[a][0], y1: places[a][1], x2: places[b][0], y2: places[b][1], class: "edge" }));
@@ -50,12 +65,12 @@ export class GraphEditor {
       onclick: () => this.choose(i),
       onkeydown: event => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); this.choose(i); } },
     } : {};
-    const [right, below] = [(x - WIDTH / 2) / WIDTH, (y - HEIGHT / 2) / HEIGHT];
+    const [right, below] = [x / this.size[0] - 0.5, y / this.size[1] - 0.5];
     const beside = Math.abs(right) > 0.12;
     const anchor = beside ? (right > 0 ? "start" : "end") : "middle";
     return svg("g", { class: this.chosen === i ? "node chosen" : "node", ...attributes },
       svg("circle", { cx: x, cy: y, r: 16, class: "target" }), svg("circle", { cx: x, cy: y, r: 9 }),
-      svg("text", { x: beside ? x + Math.sign(right) * 18 : x, y: y + (beside ? 5 : below < 0 ? -18 : 30), "text-anchor": anchor }, named(node)));
+      svg("text", { x: beside ? x + Math.sign(right) * 18 : x, y: y + (beside ? 5 : below < 0 ? -18 : 30), "text-anchor": anchor }, named(node, this.most)));
   }
 
   choose(i) {
@@ -83,7 +98,8 @@ export class GraphEditor {
       return value => (high > low ? (value - low) / (high - low) : 0.5);
     };
     const [x, y] = [spread("x"), spread("y")];
-    const side = MARGIN + LETTER * Math.max(...nodes.map(node => named(node).length));
-    return nodes.map(node => [side + x(node.x) * (WIDTH - 2 * side), HEIGHT - MARGIN - y(node.y) * (HEIGHT - 2 * MARGIN)]);
+    const [width, height] = this.size;
+    const side = Math.min(MARGIN + LETTER * Math.max(...nodes.map(node => named(node, this.most).length)), 0.4 * width);
+    return nodes.map(node => [side + x(node.x) * (width - 2 * side), height - MARGIN - y(node.y) * (height - 2 * MARGIN)]);
   }
 }

@@ -1,4 +1,4 @@
-// One text and its undo list. Changes wait here until the server has made them; one request is in flight, and what
+// One text, the name of its file, and their undo list. Changes wait here until the server has made them; one request is in flight, and what
 // waits is always the newest: a change of a key takes the place of an older one of the same key.
 import { Refusal, lines } from "./api.js";
 import { awaited, outcome } from "./jobs.js";
@@ -13,7 +13,7 @@ export class State {
   /** @param callbacks what is wanted of a text and who shows it, who shows that it is right or wrong, its headline, that work is under way, and what failed. */
   constructor({ wanted, checked, headline, busy, failed }) {
     Object.assign(this, { wanted, checked, headline, busy, failed });
-    this.text = "";
+    this.text = this.name = "";
     this.answer = null;
     this.undone = [];
     this.done = [];
@@ -33,10 +33,10 @@ export class State {
     return this.ask();
   }
 
-  /** The whole text anew, as it was typed, opened, undone or redone. */
-  replace(text, source) {
-    if (text === this.text && this.answer?.ok) return this.settled();
-    if (text !== this.text) this.keep(text, source);
+  /** The whole text anew, as it was typed, or opened by a name. */
+  replace(text, source, name = this.name) {
+    if (text === this.text && name === this.name && this.answer?.ok) return this.settled();
+    if (text !== this.text || name !== this.name) this.keep(text, source, name);
     this.version += 1;
     return this.ask();
   }
@@ -51,8 +51,8 @@ export class State {
 
   step(from, to) {
     if (!from.length) return;
-    to.push(this.text);
-    this.text = from.pop();
+    to.push([this.text, this.name]);
+    [this.text, this.name] = from.pop();
     this.waiting.clear();
     this.last = { source: null, at: 0 };
     this.version += 1;
@@ -132,13 +132,13 @@ export class State {
     if (this.waiting.get(keyOf(edit)) === edit) this.waiting.delete(keyOf(edit));
   }
 
-  keep(text, source) {
+  keep(text, source, name = this.name) {
     const at = performance.now();
     const same = source !== null && source === this.last.source && at - this.last.at < ONE_STEP;
-    if (!same) this.done.push(this.text);
+    if (!same) this.done.push([this.text, this.name]);
     if (this.done.length > LONGEST) this.done.shift();
     this.undone.length = 0;
     this.last = { source, at };
-    this.text = text;
+    [this.text, this.name] = [text, name];
   }
 }

@@ -11,10 +11,11 @@ export function written(value) {
   return typeof value === "string" ? JSON.stringify(value) : String(value);
 }
 
-/** A number as somebody types it, or the words themselves: `alpha = "1/2"` is text. */
+/** A number as somebody types it, or the words themselves: `alpha = "1/2"` is text, and so is what no number can be. */
 export function typed(words) {
   const trimmed = words.trim();
-  return /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(trimmed) ? Number(trimmed) : trimmed;
+  const number = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(trimmed) ? Number(trimmed) : NaN;
+  return Number.isFinite(number) ? number : trimmed;
 }
 
 export const at = (document, path) => path.reduce((part, key) => (part === null || part === undefined ? undefined : part[key]), document);

@@ -1,6 +1,6 @@
 // The tabs: which answers each of them shows, and what can be done there.
 import { post } from "./api.js";
-import { byId, h } from "./dom.js";
+import { byId, h, say } from "./dom.js";
 import { Job } from "./jobs.js";
 import { Card, saved } from "./parts.js";
 import { RegionEditor } from "./places.js";
@@ -169,8 +169,12 @@ class Compare extends Long {
     const { value } = this.pick;
     if (value === "now") this.other.value = this.text();
     else if (value === "start") this.opened();
-    else if (value) this.other.value = (await post("open", { name: value.slice(5) })).text;
     this.pick.value = "";
+    try {
+      if (value.startsWith("open:")) this.other.value = (await post("open", { name: value.slice(5) })).text;
+    } catch (error) {
+      return say(error.message, true);
+    }
     this.follow(this.card.hash);
   }
 }
