@@ -116,7 +116,8 @@ class OptimalMechanism(Designed):
         if self.gap == 0:
             return "exactly optimal"
         share = self.gap / float(self.lower_bound) if self.lower_bound > 0 else math.inf
-        far = f"{at_most(100 * share, 2)}%" if SHOWN < share < 1 else f"{self.gap:.1e}"
+        apart = f"{self.gap:{'.1e' if self.gap < 0.001 else '.2g'}}"
+        far = f"{at_most(100 * share, 2)}%" if SHOWN < share < 1 else apart
         return f"within {far} of the best possible"
 
     def __float__(self) -> float:
