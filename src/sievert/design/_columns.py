@@ -64,7 +64,7 @@ class Arrays:
         except ImportError:
             yield
             return
-        with threadpool_limits(1, "blas"), ThreadPoolExecutor(workers) as self._pool:
+        with threadpool_limits(1, "blas"), ThreadPoolExecutor(workers, initializer=_quiet) as self._pool:
             self._workers = workers
             try:
                 yield
@@ -110,6 +110,11 @@ class Arrays:
         """The least of all that the work makes of them."""
         flat = tuple(array.ravel(order="K") for array in arrays)
         return float(min(self._flat(lambda *parts: work(*parts).min(), flat)))
+
+
+def _quiet() -> None:
+    """Let numbers that are not finite pass in this thread: what is made of them is looked at later."""
+    np.seterr(over="ignore", divide="ignore", invalid="ignore")
 
 
 def _processors() -> int:

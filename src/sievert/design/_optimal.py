@@ -233,7 +233,7 @@ def _certified(
     cost = costs(belief, wanted.table)
     table = np.asarray(wanted.table, dtype=np.float64)
     unit = _unit(table)
-    problem = Problem.of(metric, decay, cost / unit, table / unit)
+    problem = Problem.of(metric, decay, cost / unit, table / unit, gap)
     solved = solve_problem(problem, method, gap, stretch).scaled(unit)
     proof = OptimalDesignProof(
         problem.space,

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from sievert.arrays import FloatArray, IndexArray
 from sievert.design._closed_forms import Candidate, closed_form, kernel_form
-from sievert.design._exact import private_counts
-from sievert.design._interior import interior_point
+from sievert.design._exact import constant_answer, private_counts
+from sievert.design._interior import INTERRUPTED, interior_point
 from sievert.design._problem import Piece, Problem, fold, inward
 from sievert.design._programs import LARGEST_EXACT, hub_program, lazy_program
 from sievert.design._tree_interior import tree_interior_point
@@ -28,7 +28,8 @@ __all__ = ["Solved", "as_probabilities", "greedy_spanner", "solve_problem", "spa
 
 # However small a loss, this share of the largest may stay open.
 ROUNDING = 1e-9
-# Beyond this many places without symmetry the interior point comes first, where rounding allows the gap.
+# Beyond this many places without symmetry, or as many unknowns as these have, the interior point comes first,
+# where rounding allows the gap.
 CITY, LEAST_GAP = 60, 1e-4
 # Unknowns on a line or a tree beyond which only the interior point is tried.
 LARGEST_TREE = 90_000
@@ -127,7 +128,9 @@ def solve_problem(problem: Problem, method: str = "auto", gap: float = 1e-9, str
         methods = (f"{len(parts)} groups of inputs, each by itself: {methods[0]}", *methods[1:])
     alike = len(counts) - sum(piece.size for piece in pieces)
     if alike:
-        methods = (*methods, f"{alike} inputs at distance 0 from others are answered as these are")
+        apart = problem.exponents[problem.exponents <= problem.near].any()
+        where = f"within ε·distance {problem.near:g} of" if apart else "at distance 0 from"
+        methods = (*methods, f"{alike} inputs {where} others are answered as these are")
     lower, most = max(least, min(lower, upper) - spare), _spared(upper, problem.cost, counts)
     return Solved(counts, multipliers, uniform, lower, most, methods)
 
@@ -158,6 +161,11 @@ def _settled(problem: Problem, piece: Piece, factors: FloatArray, aim: Aim) -> _
             break
         stopped = stopped or ("stopped" in candidate.method and candidate.method)
     assert best is not None
+    if not aim.settled(lower, upper):
+        counts = private_counts(piece, constant_answer(piece), factors)
+        if (reached := loss_above(piece.cost, counts)) < upper:
+            words = f"the best constant answer, bounded by: {best.method}"
+            upper, best = reached, replace(best, counts=counts, method=words)
     hidden = stopped and not aim.settled(lower, upper) and stopped != best.method
     method = f"{best.method} ({stopped})" if hidden else best.method
     return replace(best, lower=lower, upper=upper, method=method)
@@ -201,12 +209,14 @@ def _small_proposals(piece: Piece, aim: Aim) -> Iterator[Candidate]:
         if piece.shape in ("line", "tree"):
             large = piece.cost.size > LARGEST_EXACT and method in ("auto", "line")
             if large or method == "interior":
-                yield tree_interior_point(piece, near)
-            if method == "interior" or (large and piece.cost.size > LARGEST_TREE):
-                return
+                found = tree_interior_point(piece, near, NEARLY * aim.floor)
+                yield found
+                if method == "interior" or piece.cost.size > LARGEST_TREE or INTERRUPTED in found.method:
+                    return
         elif method == "interior" or (method == "auto" and _is_city(piece, aim)):
-            yield interior_point(piece, near)
-            if method == "interior" or piece.cost.size > LARGEST_EXACT:
+            found = interior_point(piece, near, NEARLY * aim.floor)
+            yield found
+            if method == "interior" or piece.cost.size > LARGEST_EXACT or INTERRUPTED in found.method:
                 return
         if piece.shape == "uniform":
             yield hub_program(piece)
@@ -225,16 +235,15 @@ def _small_proposals(piece: Piece, aim: Aim) -> Iterator[Candidate]:
 def _is_city(piece: Piece, aim: Aim) -> bool:
     """Whether a piece has many places without symmetry, and the gap can be had from an interior point."""
     unknowns = piece.cost.size
-    if piece.shape != "general" or piece.size <= CITY or (aim.gap < LEAST_GAP and unknowns <= LARGEST_EXACT):
+    if piece.shape != "general" or (piece.size <= CITY and unknowns <= CITY**2):
+        return False
+    if aim.gap < LEAST_GAP and unknowns <= LARGEST_EXACT:
         return False
     return fold(piece, piece.cost).entries == unknowns
 
 
 def _constant(piece: Piece, method: str) -> Candidate:
-    """The best answer that does not look at the data: always private."""
-    channel = np.zeros_like(piece.cost)
-    channel[:, int(np.argmin(piece.cost.sum(axis=0)))] = 1.0
-    return Candidate(channel, Multipliers.none(), method)
+    return Candidate(constant_answer(piece), Multipliers.none(), method)
 
 
 def undominated(cost: FloatArray) -> tuple[IndexArray, IndexArray]:
