@@ -13,7 +13,7 @@ from sievert.design._problem import Piece, Problem
 from sievert.design._reach import block_order, cut, most_blocks, reached
 from sievert.errors import MechanismError, TooLargeError
 from sievert.mechanisms import privacy
-from sievert.numerics import device, listening
+from sievert.numerics import device, listening, on_device
 from sievert.proofs import costs
 
 # Square grids of unit cells with a random prior (guide to design at city scale, 7).
@@ -351,3 +351,16 @@ def test_pytorch_has_the_same_answer(kind: str) -> None:
         )
         assert two.gap <= 1e-3 * two.loss and two.certificate.verify().holds
         assert one.lower_bound <= two.loss and two.lower_bound <= one.loss
+
+
+def test_a_device_without_floats_of_64_bits_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch")
+
+    def put(_: object, array: np.ndarray) -> None:
+        raise TypeError("Cannot convert a MPS Tensor to float64 dtype")
+
+    metric, loss = sv.metrics.euclidean(places(3)), loss_of(places(3), "distance")
+    with on_device("torch") as there:
+        monkeypatch.setattr(type(there), "put", put)
+        with pytest.raises(MechanismError, match="no floats of 64 bits"):
+            sv.optimal_mechanism(metric, 0.5, random_prior(9), loss, method="interior", gap=0.1)

@@ -22,7 +22,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from sievert.arrays import FloatArray, IndexArray
-from sievert.errors import TooLargeError
+from sievert.errors import MechanismError, TooLargeError
 from sievert.numerics import Device
 
 T = TypeVar("T")
@@ -316,7 +316,13 @@ class _TorchColumns(Columns):
         super().__init__(count, size, there)
         import torch
 
-        self.xp, self._device = torch, self.put(np.zeros(1)).device
+        try:
+            self.xp, self._device = torch, self.put(np.zeros(1)).device
+        except TypeError:
+            raise MechanismError(
+                f"device is {there.name!r}, which has no floats of 64 bits; leave it out to compute on the "
+                "processor"
+            ) from None
 
     @contextmanager
     def threads(self) -> Iterator[None]:
