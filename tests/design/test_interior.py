@@ -177,6 +177,9 @@ def test_an_interrupt_returns_the_best_so_far() -> None:
     with listening(listener):
         found = sv.optimal_mechanism(metric, 0.5, random_prior(25), loss, method="interior", gap=1e-6)
     assert found.method.endswith("interrupted") and heard[0].startswith("certified within 0.0")
+    assert found.interrupted and f"within {found.nearness} of the best possible" in str(found)
+    share = float(found.nearness.removesuffix("%")) / 100
+    assert 0 <= share - found.gap / found.loss < 1e-5
     assert 1e-6 < found.gap / found.loss < 1
     assert found.certificate.verify().holds
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sievert.channels import Channel, Privacy, target_metric
 from sievert.channels.priors import as_prior
 from sievert.design._exact import solve_exactly
+from sievert.design._interior import INTERRUPTED
 from sievert.design._problem import Problem
 from sievert.design._solving import as_probabilities, solve_problem
 from sievert.errors import GainError, MechanismError, TooLargeError
@@ -75,6 +76,8 @@ LARGEST_EPS = 1e150
 Method = Literal["auto", "closed", "program", "interior", "spanner", "exact"]
 # Below this a loss is designed in its own unit: powers of 2 are exact, but for numbers near the least float.
 SMALLEST_LOSS = 1e-200
+# A smaller share of the loss is rounding, not what is left open.
+WORTH_SAYING = 1e-6
 # Entries of a channel that are designed one by one.
 LARGEST_ENTRIES = 4_000_000
 
@@ -108,11 +111,22 @@ class OptimalMechanism(Designed):
         """How far from optimal the mechanism can be."""
         return float(self.loss - self.lower_bound)
 
+    @property
+    def nearness(self) -> str:
+        """The gap in words: a share of the loss where that is worth saying, rounded up."""
+        share = self.gap / (abs(float(self.loss)) or 1.0)
+        return f"{math.ceil(share * 1e6) / 1e4:.6g}%" if WORTH_SAYING <= share < 1 else f"{self.gap:.1e}"
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the search was ended by hand, and this is the best that it had found."""
+        return INTERRUPTED in self.method
+
     def __float__(self) -> float:
         return float(self.loss)
 
     def __str__(self) -> str:
-        optimal = "exactly optimal" if self.gap == 0 else f"within {self.gap:.1e} of the best possible"
+        optimal = "exactly optimal" if self.gap == 0 else f"within {self.nearness} of the best possible"
         value = f"{self.loss} = {float(self.loss):.6g}" if _is_ratio(self.loss) else f"{float(self.loss):.6g}"
         return self._warned(
             f"loses {value} on average ({self.without_release:.6g} without any release), {optimal} for "

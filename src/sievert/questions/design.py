@@ -100,11 +100,11 @@ class Design(Result):
         best = self.found.optimal
         if self.regret is not None:
             return f"For ε = {self.found.eps:.6g} ({self.use}): {self.regret}."
-        gap = (
-            "exactly optimal" if best.gap == 0 else f"proved to be within {best.gap:.1e} of the best possible"
-        )
+        near = f"proved to be within {best.nearness} of the best possible"
+        gap = "exactly optimal" if best.gap == 0 else near
+        which = "found before the interrupt " if best.interrupted else ""
         return (
-            f"The best mechanism with ε = {self.found.eps:.6g} loses {float(best.loss):.6g} on average "
+            f"The best mechanism {which}with ε = {self.found.eps:.6g} loses {float(best.loss):.6g} on average "
             f"({self.use}), {gap}; without any release the loss is {best.without_release:.6g}."
         )
 
