@@ -102,9 +102,9 @@ class Design(Result):
             return f"For ε = {self.found.eps:.6g} ({self.use}): {self.regret}."
         near = f"proved to be within {best.nearness} of the best possible"
         gap = "exactly optimal" if best.gap == 0 else near
-        which = "found before the interrupt " if best.interrupted else ""
+        which = "The best mechanism found before the interrupt" if best.interrupted else "The best mechanism"
         return (
-            f"The best mechanism {which}with ε = {self.found.eps:.6g} loses {float(best.loss):.6g} on average "
+            f"{which} with ε = {self.found.eps:.6g} loses {float(best.loss):.6g} on average "
             f"({self.use}), {gap}; without any release the loss is {best.without_release:.6g}."
         )
 
