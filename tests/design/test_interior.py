@@ -267,7 +267,7 @@ def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(MechanismError, match="device is 'cuda:99'"):
         sv.optimal_mechanism(metric, 1.0, device="cuda:99")
     monkeypatch.setattr("sievert.numerics._device.ROOM", 8 * 48 - 1)
-    with pytest.raises(TooLargeError, match="4 actions on 4 inputs need 48 floats at once; at most 47 fit"):
+    with pytest.raises(TooLargeError, match="4 inputs need 48 floats at once; at most 47 fit, those of 3 "):
         sv.optimal_mechanism(metric, 1.0, np.array([0.1, 0.2, 0.3, 0.4]), method="interior")
 
 

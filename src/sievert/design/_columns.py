@@ -10,6 +10,7 @@ on the way back. No V is kept: only their sum is.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -150,8 +151,9 @@ class Columns(Arrays):
         need, most = self.count * layout.entries, self._there.room() // 8
         if need > most:
             raise TooLargeError(
-                f"{self.count} actions on {self.size} inputs need {need} floats at once; at most {most} fit; "
-                "take fewer inputs or actions, or a device with more memory",
+                f"{self.count} actions on {self.size} inputs need {need} floats at once; at most {most} fit, "
+                f"those of {self._fitting(most)} inputs in any case; take fewer inputs or actions, or a "
+                "device with more memory",
                 size=need,
             )
         column = np.repeat(np.arange(self.count), np.diff(starts)) * layout.entries
@@ -161,6 +163,14 @@ class Columns(Arrays):
         self._starts, self._layout = starts.tolist(), layout
         self._step = max(1, self._strip() // (layout.widest * self.size))
         self._factors: dict[int, list[tuple[Any, Any]]] = {}
+
+    def _fitting(self, most: int) -> int:
+        """How many inputs, with as many actions or with these, fit however far constraints reach."""
+        # Two blocks hold three quarters of a matrix.
+        whole = most / 0.75
+        found = whole ** (1 / 3) if self.count == self.size else math.sqrt(whole / self.count)
+        unit: int = 10 ** max(0, len(str(int(found))) - 2)
+        return int(found) // unit * unit
 
     def factor(self, diagonal: Any, aside: Any) -> None:
         """Factor all, given their diagonals [column, point] and the entries that were placed."""
