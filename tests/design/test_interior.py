@@ -217,6 +217,16 @@ def test_an_interrupt_between_rounds_loses_nothing(monkeypatch: pytest.MonkeyPat
     assert found.gap < 0.5 * found.loss and found.certificate.verify().holds
 
 
+def test_a_loss_below_the_tolerances_of_programs_is_proved() -> None:
+    apart = np.random.default_rng(36).uniform(0.2, 3, (5, 5))
+    apart = np.minimum(apart, apart.T)
+    np.fill_diagonal(apart, 0)
+    for k in range(5):
+        apart = np.minimum(apart, apart[:, k, None] + apart[k])
+    found = sv.optimal_mechanism(sv.Metric(apart), 40.0, None, apart, gap=1e-3)
+    assert found.gap <= 1e-3 * found.loss and found.certificate.verify().holds
+
+
 def test_auto_takes_it_for_few_places_with_many_answers() -> None:
     points = np.random.default_rng(5).random((30, 2)) * 8
     loss = np.random.default_rng(6).random((150, 30))

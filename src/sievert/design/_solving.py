@@ -224,6 +224,10 @@ def _small_proposals(piece: Piece, aim: Aim) -> Iterator[Candidate]:
         found = kernel_form(piece)
         if found is not None:
             yield found
+        if method in ("auto", "line") and piece.shape != "uniform" and piece.cost.size <= CITY**2:
+            # The tolerances of programs are absolute: of a tiny loss they may prove nothing.
+            search = interior_point if piece.shape == "general" else tree_interior_point
+            yield search(piece, near, NEARLY * aim.floor)
     except Unsolved as problem:
         # Still a private mechanism with an honest gap.
         yield _constant(piece, f"{problem}: the best constant answer")
