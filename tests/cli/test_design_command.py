@@ -229,3 +229,21 @@ def test_places_without_symmetry_within_a_gap(sievert: Sievert, tmp_path: Path, 
     assert done.returncode == 0, done.stderr
     best = json.loads(done.stdout)["found"]["optimal"]
     assert "interior point" in best["method"] and 0 < best["gap"] <= 0.2 * best["loss"]
+
+
+def test_points_that_coincide_are_designed_audited_and_explained(sievert: Sievert, tmp_path: Path) -> None:
+    (tmp_path / "points.csv").write_text("stop,x,y\na,0,0\nb,1,0\nc,0,0\nd,0,2\n", encoding="utf-8")
+    (tmp_path / "people.csv").write_text("stop,people\na,3\nb,0\nc,5\nd,2\n", encoding="utf-8")
+    file = tmp_path / "stops.toml"
+    file.write_text(
+        'version = 1\n[policy]\nsecrets = { metric = "euclidean", points = "points.csv" }\n'
+        '[query]\nkind = "record"\n[mechanism]\nkind = "exponential"\neps = 1.0\n'
+        '[use]\nloss = "distance"\n[adversary]\nprior = "people.csv"\n',
+        encoding="utf-8",
+    )
+    done = sievert("design", file)
+    assert done.returncode == 0, done.stderr
+    assert "1 inputs at distance 0 from others are answered as these are" in " ".join(done.stdout.split())
+    for question in ("audit", "limits", "explain"):
+        asked = sievert(question, tmp_path / "stops-optimal.toml")
+        assert asked.returncode == 0, asked.stderr

@@ -14,7 +14,7 @@ from sievert.design._problem import Piece, Problem
 from sievert.design._reach import block_order, cut, most_blocks, reached
 from sievert.errors import MechanismError, TooLargeError
 from sievert.mechanisms import privacy
-from sievert.numerics import device, listening
+from sievert.numerics import device, listening, on_device
 from sievert.proofs import costs
 
 # Square grids of unit cells with a random prior (guide to design at city scale, 7).
@@ -178,8 +178,87 @@ def test_an_interrupt_returns_the_best_so_far() -> None:
     with listening(listener):
         found = sv.optimal_mechanism(metric, 0.5, random_prior(25), loss, method="interior", gap=1e-6)
     assert found.method.endswith("interrupted") and heard[0].startswith("certified within 0.0")
+    assert found.interrupted and found.nearness in str(found)
     assert 1e-6 < found.gap / found.loss < 1
     assert found.certificate.verify().holds
+
+
+def test_an_interrupt_starts_no_other_program() -> None:
+    points = np.random.default_rng(5).random((64, 2)) * 8
+    metric, loss = sv.metrics.euclidean(points), loss_of(points, "distance")
+    heard: list[str] = []
+
+    def listener(what: str, done: int, total: int) -> None:
+        heard.append(what)
+        if len(heard) == 1:
+            raise KeyboardInterrupt
+
+    with listening(listener):
+        found = sv.optimal_mechanism(metric, 0.5, random_prior(64), loss, gap=1e-4)
+    assert found.method.endswith("interrupted") and len(heard) == 1
+
+
+def test_an_interrupt_between_rounds_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pairs that have joined by then have no multipliers yet."""
+    points = np.random.default_rng(5).random((20, 2)) * 8
+    metric, loss = sv.metrics.euclidean(points), loss_of(points, "distance")
+    set_pairs, calls = _interior.Search._set_pairs, []
+
+    def interrupted(search: _interior.Search, codes: np.ndarray) -> None:
+        set_pairs(search, codes)
+        calls.append(len(codes))
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(_interior.Search, "_set_pairs", interrupted)
+    found = sv.optimal_mechanism(metric, 0.5, random_prior(20), loss, method="interior", gap=1e-5)
+    assert len(calls) == 2 and found.method.endswith("interrupted")
+    assert found.gap < 0.5 * found.loss and found.certificate.verify().holds
+
+
+def test_a_loss_below_the_tolerances_of_programs_is_proved() -> None:
+    apart = np.random.default_rng(36).uniform(0.2, 3, (5, 5))
+    apart = np.minimum(apart, apart.T)
+    np.fill_diagonal(apart, 0)
+    for k in range(5):
+        apart = np.minimum(apart, apart[:, k, None] + apart[k])
+    found = sv.optimal_mechanism(sv.Metric(apart), 40.0, None, apart, gap=1e-3)
+    assert found.gap <= 1e-3 * found.loss and found.certificate.verify().holds
+
+
+def test_auto_takes_it_for_few_places_with_many_answers() -> None:
+    points = np.random.default_rng(5).random((30, 2)) * 8
+    loss = np.random.default_rng(6).random((150, 30))
+    found = sv.optimal_mechanism(sv.metrics.euclidean(points), 0.5, random_prior(30), loss, gap=0.05)
+    assert "interior point" in found.method and found.gap <= 0.05 * found.loss
+
+
+def test_nothing_is_worse_than_an_answer_that_does_not_look() -> None:
+    points, loss = places(4), 1 - np.eye(16)
+    metric, prior = sv.metrics.euclidean(points), np.array([10.0, *[1.0] * 15]) / 25
+    found = sv.optimal_mechanism(metric, 1e-4, prior, loss, method="interior", gap=0.1)
+    assert found.loss <= found.without_release * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("apart", [1e-7, 1e-8, 4e-9])
+def test_places_too_near_for_rounding_are_merged_and_said(apart: float) -> None:
+    points = np.concatenate([places(4), places(4) + np.array([0, apart])])
+    metric, loss = sv.metrics.euclidean(points), loss_of(points, "distance")
+    found = sv.optimal_mechanism(metric, 0.5, random_prior(32), loss, method="interior", gap=1e-3)
+    assert "16 inputs within ε·distance 1e-07 of others" in found.method
+    assert found.gap <= 1e-3 * found.loss and found.certificate.verify().holds
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("eps", [40.0, 300.0, 1000.0])
+def test_hardly_any_noise(eps: float) -> None:
+    """Losses far below rounding: what is left is less than a 10⁻⁹ of the largest loss."""
+    tree = sv.metrics.from_graph([(0, 1), (0, 2), (0, 3), (3, 4), (3, 5), (5, 6)])
+    for metric in (tree, sv.metrics.euclidean(places(3))):
+        loss = np.minimum(metric.matrix, 3.0)
+        prior = random_prior(metric.size)
+        found = sv.optimal_mechanism(metric, eps, prior, loss, method="interior", gap=1e-2)
+        assert found.gap <= 3e-9 and found.certificate.verify().holds
 
 
 def test_auto_takes_it_beyond_a_hundred_places_without_symmetry() -> None:
@@ -197,7 +276,7 @@ def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(MechanismError, match="device is 'cuda:99'"):
         sv.optimal_mechanism(metric, 1.0, device="cuda:99")
     monkeypatch.setattr("sievert.numerics._device.ROOM", 8 * 48 - 1)
-    with pytest.raises(TooLargeError, match="4 actions on 4 inputs need 48 floats at once; at most 47 fit"):
+    with pytest.raises(TooLargeError, match="4 inputs need 48 floats at once; at most 47 fit, those of 3 "):
         sv.optimal_mechanism(metric, 1.0, np.array([0.1, 0.2, 0.3, 0.4]), method="interior")
 
 
@@ -293,3 +372,16 @@ def test_words_say_how_near_to_the_best() -> None:
     said = re.search(r"within ([0-9.]+)% of the best possible", str(best))
     assert said is not None and 0 <= float(said[1]) - 100 * share <= 0.1
     assert "exactly optimal" in str(sv.optimal_mechanism(sv.metrics.line(3), alpha="1/2"))
+
+
+def test_a_device_without_floats_of_64_bits_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch")
+
+    def put(_: object, array: np.ndarray) -> None:
+        raise TypeError("Cannot convert a MPS Tensor to float64 dtype")
+
+    metric, loss = sv.metrics.euclidean(places(3)), loss_of(places(3), "distance")
+    with on_device("torch") as there:
+        monkeypatch.setattr(type(there), "put", put)
+        with pytest.raises(MechanismError, match="no floats of 64 bits"):
+            sv.optimal_mechanism(metric, 0.5, random_prior(9), loss, method="interior", gap=0.1)

@@ -10,7 +10,8 @@ from sievert.errors import PolicyError
 from sievert.limits import _methods as ladder
 from sievert.limits import _space as spaces
 from sievert.limits import _worst as worst
-from sievert.limits import worst_leakage
+from sievert.limits import policy_guess, upper_guess, worst_leakage
+from sievert.limits.promises import ApproximateClaim
 from sievert.policies import Policy
 from sievert.spaces import Graph, Metric, graphs, metrics, secrets
 
@@ -117,9 +118,32 @@ def test_infinite_distances_are_components() -> None:
     assert exact(Metric(table), 1) == pytest.approx(parts)
 
 
-def test_zero_distance_is_refused_with_the_names() -> None:
+TWICE = Metric([[0, 1, 0], [1, 0, 1], [0, 1, 0]], points=["a", "b", "c"])
+
+
+def test_points_at_distance_0_are_taken_as_one() -> None:
+    found = worst_leakage(TWICE, 1)
+    assert found.exact.factor == pytest.approx(2 / (1 + math.exp(-1)))
+    assert found.method.endswith("1 points at distance 0 from others are taken for these")
+    assert (found.mechanism.matrix[0] == found.mechanism.matrix[2]).all()
+    assert found.mechanism.matrix.max(axis=0).sum() == pytest.approx(found.exact.factor)
+    assert found.certificate.verify().holds
+
+
+def test_of_points_at_distance_0_the_likeliest_is_guessed() -> None:
+    for prior in ([0.3, 0.5, 0.2], [0.1, 0.3, 0.6]):
+        guess = policy_guess(ApproximateClaim(1.0), TWICE, np.array(prior))[0]
+        # Two points: randomised response, or the blind guess.
+        best = max(prior[0], prior[2])
+        reached = (best + prior[1]) / (1 + math.exp(-1))
+        assert guess.upper == pytest.approx(max(best, prior[1], reached), rel=1e-6)
+        quick = upper_guess(ApproximateClaim(1.0), TWICE, np.array(prior))
+        assert guess.upper == pytest.approx(quick, rel=1e-6)
+
+
+def test_zero_distance_with_a_prior_is_refused_with_the_names() -> None:
     with pytest.raises(PolicyError, match="'a' and 'c' are at distance 0"):
-        worst_leakage(Metric([[0, 1, 0], [1, 0, 1], [0, 1, 0]], points=["a", "b", "c"]), 1)
+        worst_leakage(TWICE, 1, prior=[0.2, 0.5, 0.3])
 
 
 def test_a_million_records() -> None:

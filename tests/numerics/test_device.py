@@ -88,5 +88,6 @@ def test_what_is_refused() -> None:
     with pytest.raises(MechanismError, match="device is 7; write"), on_device(7):  # type: ignore[arg-type]
         pass
     missing = "PyTorch cannot compute there" if len(DEVICES) > 1 else r"pip install 'sievert\[gpu\]'"
-    with pytest.raises(MechanismError, match=missing), on_device("cuda:99"):
-        pass
+    for name in ("cuda:99", "meta"):
+        with pytest.raises(MechanismError, match=missing), on_device(name):
+            pass

@@ -26,13 +26,15 @@ SMALLEST_RATIO = 1e-12
 class Candidate:
     """A channel for a piece that may be optimal, with what proves it.
 
-    `price` are dual prices of a uniform piece, whose certificate needs no multipliers.
+    `price` are dual prices of a uniform piece, whose certificate needs no multipliers; `interrupted` says
+    that the search was ended by hand.
     """
 
     channel: FloatArray
     multipliers: Multipliers
     method: str
     price: FloatArray | None = None
+    interrupted: bool = False
 
 
 def closed_form(piece: Piece) -> Candidate | None:

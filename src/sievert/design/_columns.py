@@ -10,6 +10,7 @@ on the way back. No V is kept: only their sum is.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -22,7 +23,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from sievert.arrays import FloatArray, IndexArray
-from sievert.errors import TooLargeError
+from sievert.errors import MechanismError, TooLargeError
 from sievert.numerics import Device
 
 T = TypeVar("T")
@@ -64,7 +65,7 @@ class Arrays:
         except ImportError:
             yield
             return
-        with threadpool_limits(1, "blas"), ThreadPoolExecutor(workers) as self._pool:
+        with threadpool_limits(1, "blas"), ThreadPoolExecutor(workers, initializer=_quiet) as self._pool:
             self._workers = workers
             try:
                 yield
@@ -112,6 +113,11 @@ class Arrays:
         return float(min(self._flat(lambda *parts: work(*parts).min(), flat)))
 
 
+def _quiet() -> None:
+    """Let numbers that are not finite pass in this thread: what is made of them is looked at later."""
+    np.seterr(over="ignore", divide="ignore", invalid="ignore")
+
+
 def _processors() -> int:
     known = hasattr(os, "sched_getaffinity")
     return len(os.sched_getaffinity(0)) if known else os.cpu_count() or 1
@@ -145,8 +151,9 @@ class Columns(Arrays):
         need, most = self.count * layout.entries, self._there.room() // 8
         if need > most:
             raise TooLargeError(
-                f"{self.count} actions on {self.size} inputs need {need} floats at once; at most {most} fit; "
-                "take fewer inputs or actions, or a device with more memory",
+                f"{self.count} actions on {self.size} inputs need {need} floats at once; at most {most} fit, "
+                f"those of {self._fitting(most)} inputs in any case; take fewer inputs or actions, or a "
+                "device with more memory",
                 size=need,
             )
         column = np.repeat(np.arange(self.count), np.diff(starts)) * layout.entries
@@ -156,6 +163,14 @@ class Columns(Arrays):
         self._starts, self._layout = starts.tolist(), layout
         self._step = max(1, self._strip() // (layout.widest * self.size))
         self._factors: dict[int, list[tuple[Any, Any]]] = {}
+
+    def _fitting(self, most: int) -> int:
+        """How many inputs, with as many actions or with these, fit however far constraints reach."""
+        # Two blocks hold three quarters of a matrix.
+        whole = most / 0.75
+        found = whole ** (1 / 3) if self.count == self.size else math.sqrt(whole / self.count)
+        unit: int = 10 ** max(0, len(str(int(found))) - 2)
+        return int(found) // unit * unit
 
     def factor(self, diagonal: Any, aside: Any) -> None:
         """Factor all, given their diagonals [column, point] and the entries that were placed."""
@@ -311,7 +326,13 @@ class _TorchColumns(Columns):
         super().__init__(count, size, there)
         import torch
 
-        self.xp, self._device = torch, self.put(np.zeros(1)).device
+        try:
+            self.xp, self._device = torch, self.put(np.zeros(1)).device
+        except TypeError:
+            raise MechanismError(
+                f"device is {there.name!r}, which has no floats of 64 bits; leave it out to compute on the "
+                "processor"
+            ) from None
 
     @contextmanager
     def threads(self) -> Iterator[None]:

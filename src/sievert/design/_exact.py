@@ -23,7 +23,7 @@ from sievert.programs import ExactProgram, LinearProgram, exact_vertex, solve
 from sievert.proofs import SCALE, Decay, ExactDesignProof, costs
 from sievert.spaces import Metric
 
-__all__ = ["ExactOptimum", "majorant", "private_counts", "solve_exactly", "with_reserve"]
+__all__ = ["ExactOptimum", "constant_answer", "majorant", "private_counts", "solve_exactly", "with_reserve"]
 # Unknowns of a program that is rebuilt in fractions; a 16 by 16 channel takes a few seconds.
 LARGEST_PROGRAM = 150
 # Entries of a line's channel in fractions; 2000 inputs with 3 actions take two seconds.
@@ -247,6 +247,13 @@ def _line_majorant(piece: Piece, channel: FloatArray) -> FloatArray:
     result = np.empty_like(channel)
     result[order] = np.maximum(channel[order], np.exp(np.maximum(left, right)))
     return result
+
+
+def constant_answer(piece: Piece) -> FloatArray:
+    """The best answer that does not look at the data: always private."""
+    channel = np.zeros_like(piece.cost)
+    channel[:, int(np.argmin(piece.cost.sum(axis=0)))] = 1.0
+    return channel
 
 
 def with_reserve(piece: Piece, channel: FloatArray, answer: int) -> FloatArray:

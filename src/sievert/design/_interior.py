@@ -17,7 +17,7 @@ import numpy as np
 from sievert.arrays import FloatArray, IndexArray
 from sievert.design._closed_forms import Candidate
 from sievert.design._columns import Breakdown, Columns, columns_on
-from sievert.design._exact import with_reserve
+from sievert.design._exact import constant_answer, with_reserve
 from sievert.design._problem import Piece
 from sievert.design._reach import block_order, cut, most_blocks, reached, wider
 from sievert.numerics import advance, device
@@ -97,12 +97,13 @@ class _Pairs:
         return slice(self._starts[start], self._starts[end])
 
 
-def interior_point(piece: Piece, gap: float) -> Candidate:
+def interior_point(piece: Piece, gap: float, floor: float = 0.0) -> Candidate:
     """A private channel with multipliers that prove a gap, or the best that was found when it ended.
 
     Parameters
     ----------
     gap : (loss - bound)/loss at which the search ends
+    floor : loss - bound at which it ends after a round, however small the loss
 
     Notes
     -----
@@ -112,7 +113,8 @@ def interior_point(piece: Piece, gap: float) -> Candidate:
     Cost: with blocks of b points b·n² operations for each action and step, and 2·b·n floats for each action.
     """
     order = block_order(piece.pairs[_near(piece)], piece.distances)
-    found = climbed(Search(piece if (order == np.arange(piece.size)).all() else piece.ordered(order)), gap)
+    turned = piece if (order == np.arange(piece.size)).all() else piece.ordered(order)
+    found = climbed(Search(turned, floor), gap)
     channel = np.empty_like(found.channel)
     channel[order] = found.channel
     return replace(found, channel=channel)
@@ -120,9 +122,13 @@ def interior_point(piece: Piece, gap: float) -> Candidate:
 
 def climbed(search: Search, gap: float) -> Candidate:
     """Rounds of a search until its gap is small enough, with ever smaller gaps to aim at."""
-    with search.columns.threads():
+    # Rounding may leave matrices without a finite factor: then a round ends.
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"), search.columns.threads():
         ended = _rounds(search, gap)
-    return Candidate(np.ascontiguousarray(search.channel.T), search.multipliers(), search.words() + ended)
+    search.keep(constant_answer(search.piece))
+    channel = np.ascontiguousarray(search.channel.T)
+    words = search.words() + ended
+    return Candidate(channel, search.multipliers(), words, interrupted=search.interrupted)
 
 
 def _rounds(search: Search, gap: float) -> str:
@@ -133,7 +139,7 @@ def _rounds(search: Search, gap: float) -> str:
             reached = search.round(gap)
             search.repair()
             search.tell(gap)
-            if search.gap <= gap:
+            if search.is_within(gap):
                 return ""
             target = max(gap, AHEAD * search.gap)
             widened = search.widen(target, stuck=search.gap > 0.7 * before)
@@ -143,15 +149,18 @@ def _rounds(search: Search, gap: float) -> str:
             search.restart(quick=reached)
     except KeyboardInterrupt:
         search.repair()
+        search.interrupted = True
         return ", interrupted"
-    return ""
+    return f", ended after {MOST_ROUNDS} rounds"
 
 
 class Search:
     """Columns m [action, point], slacks s and multipliers y of the pairs, and the prices of the row sums."""
 
-    def __init__(self, piece: Piece) -> None:
-        self.piece = piece
+    interrupted = False
+
+    def __init__(self, piece: Piece, floor: float = 0.0) -> None:
+        self.piece, self._floor = piece, floor
         self.shape = piece.cost.shape[1], piece.size
         self._begin()
         there, count = self.columns, self.shape[0]
@@ -159,7 +168,9 @@ class Search:
         self.s = self.pairs.slack(self.m)
         below = 0.3 * float(abs(piece.cost).mean() or 1.0)
         self.prices = there.xp.amin(self.cost, 0) - below
-        self.y = self.best_y = self._carrying(self.cost - self.prices)
+        self.y = self._carrying(self.cost - self.prices)
+        # What the best bound has, with the pairs that it was found for: others may have joined them.
+        self.best = self.codes, self.y
         self.lower, self.upper = self._bound(self.y), np.inf
         self.channel: FloatArray = np.empty(0)
         self.steps = 0
@@ -201,6 +212,10 @@ class Search:
             return np.inf
         return (self.upper - self.lower) / max(abs(self.upper), np.finfo(float).tiny)
 
+    def is_within(self, gap: float) -> bool:
+        """Whether a gap is proved, or what is left is too small to count."""
+        return self.gap <= gap or self.upper - self.lower <= self._floor
+
     def tell(self, wanted: float) -> None:
         """Say how far the gap has fallen, from 1 to what is wanted, in its logarithm."""
         total = max(1, round(-100 * np.log10(wanted)))
@@ -229,19 +244,19 @@ class Search:
 
     def round(self, gap: float) -> bool:
         """Steps until the gap is proved, or missing constraints cost more than steps gain; whether so far."""
-        best, repaired = -np.inf, max(gap, WORTH_REPAIR)
+        best, repaired, small = -np.inf, max(gap, WORTH_REPAIR), self._floor
         for _ in range(MOST_STEPS):
             value, found = float((self.cost * self.m).sum()), self._bound(self.y)
             best = max(best, found)
             if found > self.lower:
-                self.lower, self.best_y = found, self.y
+                self.lower, self.best = found, (self.codes, self.y)
             left = value - best
-            if left <= repaired * abs(value):
+            if left <= max(repaired * abs(value), small):
                 missing = self.repair() - value
                 self.tell(gap)
                 if self.gap <= gap or missing > max(LEFT * left, gap * abs(value) / 2):
                     return True
-                repaired = 0.7 * left / abs(value)
+                repaired, small = 0.7 * left / (abs(value) or 1.0), min(small, 0.7 * left)
             try:
                 moved = self._step()
             except Breakdown:
@@ -278,13 +293,14 @@ class Search:
                 break
             dm, dprices, ds, dy = dm + more, dprices + higher, next_ds, next_dy
             far, deep = longer
+        before = self.m
         self.m = self.m + far * dm
         self.y = there.each(lambda y, dy: y + deep * dy, y, dy)
         self.prices = self.prices + deep * dprices
         self.s = self.pairs.slack(self.m)
         if not (there.least(lambda s: s, self.s) > 0 and there.least(lambda y: y, self.y) > 0):
             # Rounding: back to the last point inside.
-            self.m, self.y, self.s = self.m - far * dm, y, s
+            self.m, self.y, self.s = before, y, s
             raise Breakdown
         return max(far, deep) > SHORTEST
 
@@ -361,11 +377,17 @@ class Search:
         codes = codes[np.concatenate([[True], codes[1:] != codes[:-1]])]
         if len(codes) == len(self.codes):
             return False
-        widened = np.zeros((2, len(codes)))
-        widened[:, np.searchsorted(codes, self.codes)] = self.columns.get(self.best_y)
         self._set_pairs(codes)
-        self.best_y = self.columns.put(widened)
         return True
+
+    def _best_y(self) -> Any:
+        """The multipliers of the best bound, on all pairs that are constrained by now."""
+        codes, y = self.best
+        if len(codes) == len(self.codes):
+            return y
+        widened = np.zeros((2, len(self.codes)))
+        widened[:, np.searchsorted(self.codes, codes)] = self.columns.get(y)
+        return self.columns.put(widened)
 
     def restart(self, quick: bool) -> None:
         """Strictly inside every constraint: the best channel, with a share of uniform answers.
@@ -376,7 +398,7 @@ class Search:
         self.m = self.columns.put((1 - share) * self.inside() + share / self.shape[0])
         self.s = self.pairs.slack(self.m)
         least = share * abs(self.upper) / self.arcs / self.s
-        self.y = self.columns.xp.maximum(self.best_y, least)
+        self.y = self.columns.xp.maximum(self._best_y(), least)
         if not quick:
             reduced = self.cost - self.pairs.spread(self.y)
             self.prices = self.columns.xp.amin(reduced, 0)
@@ -385,11 +407,12 @@ class Search:
     def multipliers(self) -> Multipliers:
         """The multipliers of the best bound, for the arcs of the whole problem."""
         size = self.shape[1]
-        w, place = np.divmod(self.codes, size * size)
+        codes, y = self.best
+        w, place = np.divmod(codes, size * size)
         x, z = np.divmod(place, size)
         edge = self.edge[x, z].astype(np.intp)
         arcs = np.concatenate([self.piece.arc_from(edge, x), self.piece.arc_from(edge, z)])
-        value = np.ascontiguousarray(self.columns.get(self.best_y)).ravel()
+        value = np.ascontiguousarray(self.columns.get(y)).ravel()
         return Multipliers(arcs, np.concatenate([w, w]), value)
 
 

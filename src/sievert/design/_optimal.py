@@ -95,6 +95,7 @@ class OptimalMechanism(Designed):
     eps : ε in nats
     method : how it was found, and the theorem where there is one
     certificate : the proof; saves to JSON, `sievert verify` re-checks it without a solver
+    interrupted : whether the search was ended by hand, and this is the best that it had found
     """
 
     mechanism: Channel
@@ -104,6 +105,7 @@ class OptimalMechanism(Designed):
     eps: float
     method: str
     certificate: Proof = field(repr=False)
+    interrupted: bool = False
 
     @property
     def gap(self) -> float:
@@ -244,7 +246,7 @@ def _certified(
     cost = costs(belief, wanted.table)
     table = np.asarray(wanted.table, dtype=np.float64)
     unit = _unit(table)
-    problem = Problem.of(metric, decay, cost / unit, table / unit)
+    problem = Problem.of(metric, decay, cost / unit, table / unit, gap)
     solved = solve_problem(problem, method, gap, stretch).scaled(unit)
     proof = OptimalDesignProof(
         problem.space,
@@ -267,6 +269,7 @@ def _certified(
         level.eps,
         "; ".join(solved.methods),
         proof,
+        solved.interrupted,
     )
 
 

@@ -21,8 +21,9 @@ from sievert.spaces import Edges, Graph, Metric, automorphisms, by_first, shorte
 
 __all__ = ["Folding", "Piece", "Problem", "Shape", "fold", "inward", "necessary"]
 Shape = Literal["point", "line", "tree", "uniform", "general"]
-# Closer than this points are designed as one: telling them apart would gain nothing and cost precision.
-MERGED = 1e-9
+# Closer than the first points are designed as one: telling them apart would gain nothing and cost precision.
+# So are those closer than a share of the gap, up to the second: an interior point cannot part them.
+MERGED, MOST_MERGED, MERGED_OF_GAP = 1e-9, 1e-7, 1e-3
 # Rounding may move a point that lies between two others by this much, relatively.
 BETWEEN = 1e-12
 
@@ -35,10 +36,16 @@ class Problem:
     decay: Decay
     cost: FloatArray  # [point, action]
     loss: FloatArray  # [action, point]
+    near: float = MERGED
 
     @classmethod
-    def of(cls, metric: Metric, decay: Decay, cost: FloatArray, loss: FloatArray) -> Problem:
-        """The problem of a metric: its edges if it knows some, all pairs at finite distance otherwise."""
+    def of(
+        cls, metric: Metric, decay: Decay, cost: FloatArray, loss: FloatArray, gap: float = 0.0
+    ) -> Problem:
+        """The problem of a metric: its edges if it knows some, all pairs at finite distance otherwise.
+
+        `gap` is the share of the loss that may stay open.
+        """
         edges = metric.edges
         if edges is None or not _generates(metric, edges):
             rows, columns = np.triu_indices(metric.size, 1)
@@ -47,7 +54,8 @@ class Problem:
         finite = np.isfinite(edges.lengths)
         if decay.alpha == 0:
             finite &= edges.lengths == 0
-        return cls(ProofSpace(metric.size, edges.pairs[finite], edges.lengths[finite]), decay, cost, loss)
+        space = ProofSpace(metric.size, edges.pairs[finite], edges.lengths[finite])
+        return cls(space, decay, cost, loss, max(MERGED, min(MOST_MERGED, MERGED_OF_GAP * gap)))
 
     @cached_property
     def exponents(self) -> FloatArray:
@@ -57,7 +65,7 @@ class Problem:
     @cached_property
     def group_of(self) -> IndexArray:
         """Group of each point; points of one group are reported alike."""
-        alike = self.exponents <= MERGED
+        alike = self.exponents <= self.near
         if not alike.any():
             return np.arange(self.space.size)
         pairs = self.space.pairs[alike]
@@ -221,7 +229,7 @@ def inward(problem: Problem) -> list[tuple[int, int, int]]:
     """Points of each group with the next one towards its first point and the edge there, farthest first."""
     pairs = problem.space.pairs
     inside = np.flatnonzero(
-        (problem.group_of[pairs[:, 0]] == problem.group_of[pairs[:, 1]]) & (problem.exponents <= MERGED)
+        (problem.group_of[pairs[:, 0]] == problem.group_of[pairs[:, 1]]) & (problem.exponents <= problem.near)
     )
     near: dict[int, list[tuple[int, int]]] = {}
     for edge in inside.tolist():

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sievert.arrays import FloatArray, IndexArray
 from sievert.design._closed_forms import Candidate, closed_form, kernel_form
-from sievert.design._exact import private_counts
+from sievert.design._exact import constant_answer, private_counts
 from sievert.design._interior import interior_point
 from sievert.design._problem import Piece, Problem, fold, inward
 from sievert.design._programs import LARGEST_EXACT, hub_program, lazy_program
@@ -28,7 +28,8 @@ __all__ = ["Solved", "as_probabilities", "greedy_spanner", "solve_problem", "spa
 
 # However small a loss, this share of the largest may stay open.
 ROUNDING = 1e-9
-# Beyond this many places without symmetry the interior point comes first, where rounding allows the gap.
+# Beyond this many places without symmetry, or as many unknowns as these have, the interior point comes first,
+# where rounding allows the gap.
 CITY, LEAST_GAP = 60, 1e-4
 # Unknowns on a line or a tree beyond which only the interior point is tried.
 LARGEST_TREE = 90_000
@@ -46,6 +47,7 @@ class Solved:
     lower: float
     upper: float
     methods: tuple[str, ...]
+    interrupted: bool = False
 
     def scaled(self, unit: float) -> Solved:
         """The same for costs that are this many times as large; a power of 2 rounds nothing."""
@@ -71,6 +73,7 @@ class _Part:
     method: str
     lower: float = -np.inf
     upper: float = np.inf
+    interrupted: bool = False
 
 
 @dataclass(frozen=True)
@@ -116,7 +119,7 @@ def solve_problem(problem: Problem, method: str = "auto", gap: float = 1e-9, str
         only = parts[0]
         lower = max(least, min(only.lower, only.upper) - spare)
         upper = _spared(only.upper, problem.cost, counts)
-        return Solved(counts, only.multipliers, only.uniform, lower, upper, (only.method,))
+        return Solved(counts, only.multipliers, only.uniform, lower, upper, (only.method,), only.interrupted)
     multipliers = Multipliers.joined([part.multipliers for part in parts])
     uniform = tuple(item for part in parts for item in part.uniform)
     multipliers = _within_groups(problem, multipliers, uniform)
@@ -127,9 +130,12 @@ def solve_problem(problem: Problem, method: str = "auto", gap: float = 1e-9, str
         methods = (f"{len(parts)} groups of inputs, each by itself: {methods[0]}", *methods[1:])
     alike = len(counts) - sum(piece.size for piece in pieces)
     if alike:
-        methods = (*methods, f"{alike} inputs at distance 0 from others are answered as these are")
+        apart = problem.exponents[problem.exponents <= problem.near].any()
+        where = f"within ε·distance {problem.near:g} of" if apart else "at distance 0 from"
+        methods = (*methods, f"{alike} inputs {where} others are answered as these are")
     lower, most = max(least, min(lower, upper) - spare), _spared(upper, problem.cost, counts)
-    return Solved(counts, multipliers, uniform, lower, most, methods)
+    ended = any(part.interrupted for part in parts)
+    return Solved(counts, multipliers, uniform, lower, most, methods, ended)
 
 
 def _spared(upper: float, cost: FloatArray, counts: NDArray[np.int64]) -> float:
@@ -143,11 +149,13 @@ def _settled(problem: Problem, piece: Piece, factors: FloatArray, aim: Aim) -> _
     best: _Part | None = None
     lower, upper = -np.inf, np.inf
     stopped: str | bool = False
+    interrupted = False
     for candidate in _proposals(piece, aim):
         counts = private_counts(piece, candidate.channel, factors)
         uniform, own = _uniform(problem, piece, candidate)
         reached = loss_above(piece.cost, counts)
         proved = loss_below(space, problem.decay, piece.cost, _local(piece, candidate.multipliers), own)
+        interrupted = interrupted or candidate.interrupted
         if best is None:
             best = _Part(counts, candidate.multipliers, uniform, candidate.method)
         if reached < upper:
@@ -158,9 +166,14 @@ def _settled(problem: Problem, piece: Piece, factors: FloatArray, aim: Aim) -> _
             break
         stopped = stopped or ("stopped" in candidate.method and candidate.method)
     assert best is not None
+    if not aim.settled(lower, upper):
+        counts = private_counts(piece, constant_answer(piece), factors)
+        if (reached := loss_above(piece.cost, counts)) < upper:
+            words = f"the best constant answer, bounded by: {best.method}"
+            upper, best = reached, replace(best, counts=counts, method=words)
     hidden = stopped and not aim.settled(lower, upper) and stopped != best.method
     method = f"{best.method} ({stopped})" if hidden else best.method
-    return replace(best, lower=lower, upper=upper, method=method)
+    return replace(best, lower=lower, upper=upper, method=method, interrupted=interrupted)
 
 
 def _proposals(piece: Piece, aim: Aim) -> Iterator[Candidate]:
@@ -201,12 +214,14 @@ def _small_proposals(piece: Piece, aim: Aim) -> Iterator[Candidate]:
         if piece.shape in ("line", "tree"):
             large = piece.cost.size > LARGEST_EXACT and method in ("auto", "line")
             if large or method == "interior":
-                yield tree_interior_point(piece, near)
-            if method == "interior" or (large and piece.cost.size > LARGEST_TREE):
-                return
+                found = tree_interior_point(piece, near, NEARLY * aim.floor)
+                yield found
+                if method == "interior" or piece.cost.size > LARGEST_TREE or found.interrupted:
+                    return
         elif method == "interior" or (method == "auto" and _is_city(piece, aim)):
-            yield interior_point(piece, near)
-            if method == "interior" or piece.cost.size > LARGEST_EXACT:
+            found = interior_point(piece, near, NEARLY * aim.floor)
+            yield found
+            if method == "interior" or piece.cost.size > LARGEST_EXACT or found.interrupted:
                 return
         if piece.shape == "uniform":
             yield hub_program(piece)
@@ -214,6 +229,10 @@ def _small_proposals(piece: Piece, aim: Aim) -> Iterator[Candidate]:
         found = kernel_form(piece)
         if found is not None:
             yield found
+        if method in ("auto", "line") and piece.shape != "uniform" and piece.cost.size <= CITY**2:
+            # The tolerances of programs are absolute: of a tiny loss they may prove nothing.
+            search = interior_point if piece.shape == "general" else tree_interior_point
+            yield search(piece, near, NEARLY * aim.floor)
     except Unsolved as problem:
         # Still a private mechanism with an honest gap.
         yield _constant(piece, f"{problem}: the best constant answer")
@@ -225,16 +244,15 @@ def _small_proposals(piece: Piece, aim: Aim) -> Iterator[Candidate]:
 def _is_city(piece: Piece, aim: Aim) -> bool:
     """Whether a piece has many places without symmetry, and the gap can be had from an interior point."""
     unknowns = piece.cost.size
-    if piece.shape != "general" or piece.size <= CITY or (aim.gap < LEAST_GAP and unknowns <= LARGEST_EXACT):
+    if piece.shape != "general" or (piece.size <= CITY and unknowns <= CITY**2):
+        return False
+    if aim.gap < LEAST_GAP and unknowns <= LARGEST_EXACT:
         return False
     return fold(piece, piece.cost).entries == unknowns
 
 
 def _constant(piece: Piece, method: str) -> Candidate:
-    """The best answer that does not look at the data: always private."""
-    channel = np.zeros_like(piece.cost)
-    channel[:, int(np.argmin(piece.cost.sum(axis=0)))] = 1.0
-    return Candidate(channel, Multipliers.none(), method)
+    return Candidate(constant_answer(piece), Multipliers.none(), method)
 
 
 def undominated(cost: FloatArray) -> tuple[IndexArray, IndexArray]:

@@ -27,7 +27,7 @@ from sievert.proofs import Multipliers
 __all__ = ["tree_interior_point"]
 
 
-def tree_interior_point(piece: Piece, gap: float) -> Candidate:
+def tree_interior_point(piece: Piece, gap: float, floor: float = 0.0) -> Candidate:
     """`interior_point` for points on a line or a tree.
 
     Notes
@@ -35,7 +35,7 @@ def tree_interior_point(piece: Piece, gap: float) -> Candidate:
     Cost: n² operations for each action and step, all of them in products of matrices; n floats for each
     action.
     """
-    return climbed(_TreeSearch(piece), gap)
+    return climbed(_TreeSearch(piece, floor), gap)
 
 
 class _Neighbours:
@@ -257,7 +257,7 @@ class _TreeSearch(Search):
         upper = place[self.parents]
         self.columns, self.pairs = _Elimination(factor, upper), _Neighbours(factor, upper)
         self.cost = self.columns.put(piece.cost[self.order].T)
-        self.arcs = 2 * len(factor) * self.shape[0]
+        self.arcs, self.codes = 2 * len(factor) * self.shape[0], np.empty(0, dtype=np.intp)
 
     def _carrying(self, wanted: FloatArray) -> FloatArray:
         a, (near, far) = self.pairs.factor, self.pairs.ends(wanted / self.pairs.degree)
@@ -292,5 +292,5 @@ class _TreeSearch(Search):
         edge, w = np.tile(self.edges, count), np.repeat(np.arange(count), edges)
         start, end = np.tile(self.parents, count), np.tile(self.order[1:], count)
         arcs = np.concatenate([self.piece.arc_from(edge, start), self.piece.arc_from(edge, end)])
-        value = np.concatenate([part.ravel() for part in self.best_y])
+        value = np.concatenate([part.ravel() for part in self.best[1]])
         return Multipliers(arcs, np.concatenate([w, w]), value)

@@ -43,6 +43,8 @@ UNEVEN = "the prior is not uniform, and the integral of its exact value is compu
 ENDLESS = "the integral of the exact value would take too many terms to be written out"
 # A float that is a root or a quotient, with its error upwards.
 ROUNDED_UP = 1 + Fraction(1, 2**50)
+# What a sum of shares of belief may have lost.
+ROUNDED = 1e-12
 # Two ends this close are one number to every digit anybody prints.
 MEETS = 1e-9
 
@@ -70,6 +72,12 @@ class Guess:
     ) -> Guess:
         """A guess that some mechanism reaches, with its difference from the blind one and from 1."""
         return cls(ends.guess, ends.guess, method, certificate, reason, ends.gained, ends.missed)
+
+    def of_share(self, share: float) -> Guess:
+        """The guess where so much of the belief is on points that can be told apart, rounded outward."""
+        reason = "points at distance 0 are taken as one"
+        low, high = share * self.lower * (1 - ROUNDED), min(1.0, share * self.upper * (1 + ROUNDED))
+        return Guess(low, high, self.method, reason=reason)
 
     @property
     def uncertified(self) -> str | None:

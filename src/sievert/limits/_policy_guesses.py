@@ -22,7 +22,7 @@ from sievert.limits._grids import Grid, grid_of
 from sievert.limits._guesses import MEETS, Guess, best_guess
 from sievert.limits._objectives import LARGEST_ROWS, explicit_space, prior_packing, solve_objective
 from sievert.limits._restricted import individual_groups, largest_packing, worst_about
-from sievert.limits._space import LARGEST_DENSE, Space
+from sievert.limits._space import LARGEST_DENSE, Space, likeliest
 from sievert.limits._targets import Target, is_complete, power, values_of
 from sievert.limits._worst import WorstLeakage, worst_leakage
 from sievert.limits.promises import ApproximateClaim, Claim
@@ -88,6 +88,9 @@ def policy_guess(claim: Claim, target: Target, prior: FloatArray | None) -> tupl
     one = target.secrets if isinstance(target, Policy) else target
     weights = np.full(count, 1 / count) if prior is None else prior
     if isinstance(one, Metric):
+        if (merged := likeliest(one, prior)) is not None:
+            metric, held, share = merged
+            return policy_guess(claim, metric, held)[0].of_share(share), before
         return _over_distances(claim, one, weights, prior is None), before
     best: Guess | None = None
     single = isinstance(claim, ApproximateClaim) and claim.releases == 1

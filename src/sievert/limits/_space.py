@@ -30,6 +30,7 @@ from sievert.spaces import (
     Graph,
     Labels,
     Metric,
+    by_first,
     cartesian_factors,
     extents,
     isomorphic_components,
@@ -41,10 +42,12 @@ __all__ = [
     "Packing",
     "Piece",
     "Space",
+    "likeliest",
     "log_capacity",
     "packing",
     "packing_program",
     "space_of",
+    "together",
     "weights",
 ]
 
@@ -258,6 +261,35 @@ def _space_of(target: Graph | Metric) -> Space:
     return Space(
         target.size, edges.pairs[finite], edges.lengths[finite], target.points, matrix, coordinates=places
     )
+
+
+def together(metric: Metric) -> tuple[Metric, IndexArray] | None:
+    """Points at distance 0 as one: the metric of the first of each, and which of them every point is.
+
+    None where all points are apart.
+    """
+    edges = metric.edges if metric.edges is not None else _all_pairs(metric.matrix)
+    alike = edges.pairs[edges.lengths == 0]
+    if not len(alike):
+        return None
+    joined = coo_array((np.ones(len(alike)), tuple(alike.T)), shape=(metric.size,) * 2)
+    group = by_first(connected_components(joined, directed=False)[1].astype(np.intp))
+    first = np.unique(group, return_index=True)[1]
+    return metric.restricted([metric.points[k] for k in first.tolist()]), group
+
+
+def likeliest(metric: Metric, prior: FloatArray | None) -> tuple[Metric, FloatArray | None, float] | None:
+    """The same guess on points that are apart: their metric, their prior, and its share of all belief.
+
+    Of points at distance 0 only the likeliest is ever guessed. None where all are apart, or too many.
+    """
+    merged = together(metric) if metric.size <= LARGEST_DENSE else None
+    if merged is None:
+        return None
+    most = np.zeros(merged[0].size)
+    np.maximum.at(most, merged[1], np.full(metric.size, 1 / metric.size) if prior is None else prior)
+    total = float(most.sum())
+    return merged[0], None if prior is None else most / total, total
 
 
 def _all_pairs(matrix: FloatArray) -> Edges:

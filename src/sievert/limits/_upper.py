@@ -22,7 +22,15 @@ from sievert.limits._guesses import Guess, best_guess
 from sievert.limits._methods import is_only_packed
 from sievert.limits._objectives import LARGEST_ROWS
 from sievert.limits._policy_guesses import CLOSE, curve_points, nearest_pairs, policy_guess
-from sievert.limits._space import LARGEST_DENSE, Space, packing, packing_program, space_of, weights
+from sievert.limits._space import (
+    LARGEST_DENSE,
+    Space,
+    likeliest,
+    packing,
+    packing_program,
+    space_of,
+    weights,
+)
 from sievert.limits._targets import Target, is_complete, values_of
 from sievert.limits.promises import LARGEST_RELEASES, ApproximateClaim, Claim
 from sievert.numerics import UNIT, read_eps
@@ -100,6 +108,10 @@ def quick_guess(
     one = target.secrets if isinstance(target, Policy) else target
     belief = np.full(count, 1 / count) if prior is None else prior
     if isinstance(one, Metric):
+        if (merged := likeliest(one, prior)) is not None:
+            metric, held, share = merged
+            part = quick_guess(claim, metric, held, enough / share, nearby)
+            return None if part is None else part.of_share(share)
         found = _of_metric(claim, one, belief, prior is None, enough)
     else:
         found = _of_graph(claim, one, belief, prior is None, enough, nearby)

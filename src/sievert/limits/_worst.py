@@ -22,7 +22,7 @@ from sievert.errors import PolicyError
 from sievert.limits._grids import Grid, GridBounds, grid_of
 from sievert.limits._methods import LARGEST_CHANNEL, SMALL, Rung, climb, covering, radius_cover
 from sievert.limits._rows import Closed, closed_bounds
-from sievert.limits._space import LARGEST_DENSE, Piece, Space, log_capacity, space_of
+from sievert.limits._space import LARGEST_DENSE, Piece, Space, log_capacity, space_of, together
 from sievert.limits._targets import Target
 from sievert.limits.bounds import Bound, blowfish_bound, complete_capacity
 from sievert.mechanisms import randomised_response
@@ -218,12 +218,30 @@ def _solved(
     key = eps, records
     if key in known:
         return known[key]
-    found = _one_by_one(replace(space_of(target), symmetries=symmetries), eps, records)
+    merged = together(target) if isinstance(target, Metric) else None
+    if merged is None:
+        found = _one_by_one(replace(space_of(target), symmetries=symmetries), eps, records)
+    else:
+        found = _spread(_one_by_one(space_of(merged[0]), eps, records), target, merged[1])
     if found.exact is not None:
         while len(known) >= MOST_SOLVED:
             del known[next(iter(known))]
         known[key] = found
     return found
+
+
+def _spread(found: WorstLeakage, target: Graph | Metric, member: IndexArray) -> WorstLeakage:
+    """What is found of a metric without points at distance 0 from others, for all its points.
+
+    `member` says which point of the metric that was solved every point is.
+    """
+    alike = len(member) - int(member.max()) - 1
+    channel = found.mechanism if found.records == 1 else None
+    if channel is not None:
+        labels = target.nodes if isinstance(target, Graph) else target.points
+        channel = Channel.from_log(channel.log_matrix[member], inputs=labels, normalise=True)
+    words = f"{found.method}; {alike} points at distance 0 from others are taken for these"
+    return replace(found, mechanism=channel, method=words)
 
 
 def _one_by_one(space: Space, eps: Fraction, records: int) -> WorstLeakage:

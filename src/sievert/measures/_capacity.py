@@ -111,7 +111,12 @@ class Capacity(Result):
         if self.factor is not None:
             return f"at most a factor {float(self.factor):.6g} ({in_bits(self.bits, 6)}) over {self.gains}"
         if self.difference is not None:
-            return f"at most {float(self.difference):.6g} more over {self.gains}"
+            reached = float(self.difference)
+            most = reached + float(self.gap)
+            between = (
+                "" if f"{most:.6g}" == f"{reached:.6g}" else f"; a prior is known that gives {reached:.6g}"
+            )
+            return f"at most {most:.6g} more over {self.gains}{between}"
         return f"at most {in_bits(self.bits, 6)} of {self.gains}"
 
 

@@ -173,9 +173,9 @@ def _named(name: object) -> Device:
         ) from None
     wanted = "cpu" if name == "torch" else name
     try:
-        torch.zeros(1, device=wanted)
+        torch.zeros(1, device=wanted).cpu()
     except (RuntimeError, AssertionError) as problem:
-        why = str(problem).strip().split("\n")[0]
+        why = str(problem).strip().split("\n")[0].split(". ")[0]
         raise MechanismError(
             f"device is {brief(name)}, and PyTorch cannot compute there ({why}); leave it out to compute on "
             "the processor"

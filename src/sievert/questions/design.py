@@ -101,8 +101,9 @@ class Design(Result):
         if self.regret is not None:
             return f"For ε = {self.found.eps:.6g} ({self.use}): {self.regret}."
         gap = best.nearness if best.gap == 0 else f"proved to be {best.nearness}"
+        which = "The best mechanism found before the interrupt" if best.interrupted else "The best mechanism"
         return (
-            f"The best mechanism with ε = {self.found.eps:.6g} loses {float(best.loss):.6g} on average "
+            f"{which} with ε = {self.found.eps:.6g} loses {float(best.loss):.6g} on average "
             f"({self.use}), {gap}; without any release the loss is {best.without_release:.6g}."
         )
 
