@@ -177,7 +177,8 @@ class JointNoiseProof(Proof):
         total: Any = 0
         scale = self._scale()
         for table in self.tables:
-            cell, amount = np.array(table.cells), np.array(table.amounts, dtype=object)
+            # As Python's whole numbers: NumPy reads very large ones as floats, of which two may be alike.
+            cell, amount = (np.array(column, dtype=object) for column in (table.cells, table.amounts))
             a, b = amount[rows], amount[columns]
             one = np.where(cell[rows] == cell[columns], _stairs(a - b, table.width), 0)
             two = np.where(cell[rows] == cell[columns], 0, _stairs(a, table.width) + _stairs(b, table.width))
