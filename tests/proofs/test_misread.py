@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from opinions import first_opinion, second_opinion
+from more_proofs import MORE
+from opinions import disagreement, first_opinion, second_opinion
+from test_every_check import BASES
 
 FORMAT = {"format": "sievert proof 1"}
 BOTH = (first_opinion, second_opinion)
@@ -32,7 +36,7 @@ def test_cells_whose_floats_are_alike_are_two(first: int) -> None:
 
 
 def on_a_line(places: list[float]) -> dict[str, Any]:
-    """1, 1 and 9 apart are no line: what is proved of one, 2.08 at least, is false of 1, 1 and 2, at most 1.93."""
+    """1, 1 and 9 apart are no line: a channel of one tells 2.08, and none on these points more than 1.93."""
     edges = [[0, 1], [0, 2], [1, 2]]
     space = {"size": 3, "edges": edges, "lengths": [1.0, 9.0, 1.0], "metric": True}
     return {
@@ -50,3 +54,49 @@ def test_coordinates_too_far_apart_to_be_squared_are_none(places: list[float]) -
     for judge in BOTH:
         assert "coordinates" in str(judge(on_a_line(places)))
         assert not judge(on_a_line(places)).holds
+
+
+# ── Other shapes of the same data ───────────────────────────────────────────────────────────────────────────
+
+
+def shapes(value: Any) -> Iterator[Any]:
+    """What a program may read as the value, and no proof has: a text for a list of digits, say."""
+    if isinstance(value, dict):
+        yield [[key, inner] for key, inner in value.items()]
+    elif isinstance(value, list):
+        yield from ({}, "", [value])
+        plain = [str(entry) for entry in value if isinstance(entry, int | str) and len(str(entry)) == 1]
+        if len(plain) == len(value) > 0:
+            yield "".join(plain)
+            yield dict.fromkeys(plain)
+        if len(value) == 1:
+            yield value[0]
+        if value and all(isinstance(entry, list) for entry in value):
+            yield [entry[:1] for entry in value]
+    else:
+        yield from ([value], {"": value}, str(value))
+
+
+def places(item: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Where there is something, of a list the first and the last."""
+    keys = list(item) if isinstance(item, dict) else [*range(len(item))] if isinstance(item, list) else []
+    for key in keys if isinstance(item, dict) else sorted({*keys[:1], *keys[-1:]}):
+        if key not in ("format", "kind", "labels"):
+            yield (*above, key)
+            yield from places(item[key], (*above, key))
+
+
+@pytest.mark.parametrize("name", [*BASES, *MORE])
+def test_both_read_every_shape_alike(name: str) -> None:
+    text = json.dumps(BASES[name]() if name in BASES else MORE[name])
+    for *above, key in places(json.loads(text)):
+        box = json.loads(text)
+        for step in above:
+            box = box[step]
+        for shape in shapes(box[key]):
+            content = inner = json.loads(text)
+            for step in above:
+                inner = inner[step]
+            inner[key] = json.loads(json.dumps(shape))
+            told = disagreement(content)
+            assert told is None, (above, key, shape, told)

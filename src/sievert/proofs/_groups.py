@@ -24,7 +24,7 @@ from sievert.arrays import FloatArray
 from sievert.numerics import UNIT, decimal, eps_in_words, exp_below, exp_enclosure, sum_error
 from sievert.proofs._base import Proof, measured
 from sievert.proofs._bounds import SMALLEST, channel_table, channel_value, dual_bound, exact_sum
-from sievert.proofs._reading import floats, fraction, listed, pairs, whole
+from sievert.proofs._reading import entries, floats, fraction, listed, pairs, whole
 from sievert.proofs._space import ProofSpace
 
 __all__ = ["DirectedProof", "GroupsProof", "images"]
@@ -72,7 +72,7 @@ class GroupsProof(Proof):
             listed(data["cases"]),
             data["lower"],
             None if data["outputs"] is None else whole(data["outputs"], 1),
-            tuple(tuple(whole(v) for v in image) for image in listed(data["symmetries"])),
+            tuple(tuple(whole(v) for v in image) for image in entries(data["symmetries"])),
         )
 
     def bounds(self) -> tuple[Fraction | None, Fraction]:
@@ -126,7 +126,7 @@ class GroupsProof(Proof):
         )
 
     def _group(self, points: Any) -> tuple[int, ...]:
-        group = tuple(whole(v) for v in points)
+        group = tuple(whole(v) for v in listed(points))
         if not group or len(set(group)) != len(group) or max(group) >= self.space.size:
             raise ValueError("a group must name different points of the space")
         return group

@@ -21,7 +21,7 @@ from sievert.arrays import IndexArray, IntArray
 from sievert.channels import GeometricLaw, NoiseChannel, NoiseLaw, QuantileNoise, SeveralNoise, StaircaseLaw
 from sievert.errors import TooLargeError
 from sievert.proofs._base import Proof, growth
-from sievert.proofs._reading import fraction, listed, whole
+from sievert.proofs._reading import entries, fraction, listed, whole
 
 __all__ = ["JointNoiseProof"]
 
@@ -107,7 +107,7 @@ class JointNoiseProof(Proof):
         )
         edges = None
         if data["edges"] is not None:
-            edges = tuple((whole(a, 0), whole(b, 0), fraction(d)) for a, b, d in listed(data["edges"]))
+            edges = tuple((whole(a, 0), whole(b, 0), fraction(d)) for a, b, d in entries(data["edges"], 3))
         first, second = listed(data["pair"])
         return cls(fraction(data["eps"]), tables, edges, (whole(first, 0), whole(second, 0)))
 

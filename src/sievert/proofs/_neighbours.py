@@ -15,7 +15,7 @@ from typing import Any
 
 from sievert.arrays import ObjectArray
 from sievert.numerics import decimal, exp_above, exp_below
-from sievert.proofs._reading import fraction, fractions, listed, whole
+from sievert.proofs._reading import entries, fraction, fractions, whole
 
 __all__ = ["Neighbours", "binary_digits", "forest_excess", "polar_excess", "shown"]
 
@@ -62,7 +62,7 @@ class Neighbours:
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> Neighbours:
         """Back from plain data."""
-        pairs = tuple((whole(a, 0), whole(b, 0)) for a, b in listed(data["pairs"]))
+        pairs = tuple((whole(a, 0), whole(b, 0)) for a, b in entries(data["pairs"], 2))
         eps, alpha = (None if data[key] is None else fraction(data[key]) for key in ("eps", "alpha"))
         return cls(
             str(data["form"]), whole(data["size"], 1), pairs, tuple(fractions(data["lengths"])), eps, alpha

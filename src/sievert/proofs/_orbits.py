@@ -50,7 +50,7 @@ def transitive_value(space: ProofSpace, eps: Fraction, certificate: Certificate,
 
 def _orbits(space: ProofSpace, certificate: Certificate) -> NDArray[np.intp]:
     """The orbit of each point under the symmetries, numbered by first points, after checking these."""
-    images = [indices(image) for image in certificate["symmetries"]]
+    images = [indices(image) for image in listed(certificate["symmetries"])]
     for image in images:
         _require_symmetry(space, image)
     start = np.tile(np.arange(space.size), len(images))

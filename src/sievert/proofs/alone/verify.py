@@ -947,7 +947,7 @@ def by_columns(question: Question, found: Content, up: bool) -> Fraction:
     if up:
         y, objective = items(found["y"], max(home) + 1), {home.index(k): {k: ONE} for k in set(home)}
         return dual_bound(space, question.eps, objective, len(y), found | {"y": [y[k] for k in home]})
-    z, columns = weights_of(found["z"]), [list(map(whole, items(u))) for u in items(found["columns"])]
+    z, columns = weights_of(found["z"]), [list(map(position, items(u))) for u in items(found["columns"])]
     Work.spend(len(columns) * len(space.edges))
     require(all(min(u) == 0 for u in columns), "the least number of a column is 0")
     for (a, b), length in zip(space.edges, space.units, strict=True):
