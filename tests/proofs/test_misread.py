@@ -56,6 +56,40 @@ def test_coordinates_too_far_apart_to_be_squared_are_none(places: list[float]) -
         assert not judge(on_a_line(places)).holds
 
 
+def test_both_know_forests_of_one_size() -> None:
+    space = {"form": "forest", "pairs": [[0, 1]], "lengths": ["1"], "eps": "1", "alpha": None}
+    content = {
+        **FORMAT,
+        "kind": "released mechanism",
+        "law": "response",
+        "rows": None,
+        "level": {"eps": "1"},
+        "places": None,
+    }
+    for judge in BOTH:
+        assert judge({**content, "space": {**space, "size": 1000}}).holds
+        assert not judge({**content, "space": {**space, "size": 10**7 + 1}}).holds
+
+
+def test_both_say_what_rounding_may_hide() -> None:
+    """Rows that sum to 1 + 1e-9 let somebody expect 1e-9 more from a copy: no claim is finer than that."""
+    row = [["1.000000001"], ["1.000000001"]]
+    content = {
+        **FORMAT,
+        "kind": "deficiency",
+        "less_safe": [["1"], ["1"]],
+        "safer": row,
+        "post": row[:1],
+        "prior": [["1/2", "1/2"]],
+        "gain": [["1", "1"]],
+        "lower": "1e-9",
+        "upper": "0",
+        "any_prior": True,
+    }
+    for judge in BOTH:
+        assert "(to 4.0e-09)" in judge(content).statement
+
+
 # ── Other shapes of the same data ───────────────────────────────────────────────────────────────────────────
 
 

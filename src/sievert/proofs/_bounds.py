@@ -34,6 +34,7 @@ __all__ = [
     "kernel_value",
     "levels_value",
     "packing_bound",
+    "require_dual",
     "tree_lower",
     "tree_upper",
 ]
@@ -110,6 +111,12 @@ def dual_bound(
     if not np.isfinite(slack).all():
         raise ValueError("the dual's numbers overflow")
     return exact_sum(y) + space.size * Fraction(max(0.0, -float(slack.min())))
+
+
+def require_dual(points: int, outputs: int) -> None:
+    """ValueError where a table of points and outputs would fill the memory."""
+    if points * outputs > LARGEST_DUAL:
+        raise ValueError(f"{points} points with {outputs} outputs are too many for a dual")
 
 
 def _multipliers(stored: Any, arcs: int, outputs: int) -> tuple[IndexArray, IndexArray, FloatArray]:
