@@ -66,7 +66,7 @@ def _borderline(content: Any) -> bool:
     for signs in ({"lower": -1, "upper": 1}, {"eps": 1}):
         weaker = copy.deepcopy(content)
         for name, sign in signs.items():
-            if name in weaker:
+            if isinstance(weaker.get(name), str | int | float):
                 value = CHECKER.exact(weaker[name]) + sign * small
                 weaker[name] = float(value) if isinstance(weaker[name], float) else str(value)
         if first_opinion(weaker).holds:

@@ -2917,7 +2917,8 @@ def expected_seconds(proof: Content) -> float:
         size, edges, listed = long(space.get("size")), long(space.get("edges")), long(space.get("pairs"))
         steps += 3.0 * (size + edges) + 4.0 * listed * max(map(long, rows), default=0)
         if any(f'"{name}"' in text for name in ("kernel", "packing", "blocks")):
-            steps += 3.0 * min(size, LARGEST_TABLE) * (size + edges) if edges >= size or size < 100 else 0
+            every = edges >= size or size < 100 or '"kernel"' in text
+            steps += 3.0 * min(size, LARGEST_TABLE) * (size + edges) if every else 0
     if isinstance(upper, dict) and "reach" in upper:
         held, reach = children(upper.get("weights")), min(long(upper["reach"]), 1000)
         sides = (proof.get("rows"), long(held)), (proof.get("columns"), max(map(long, held), default=0))
