@@ -1,6 +1,6 @@
 """Two checkers that share no line: they agree on honest, forged and damaged proofs of every kind.
 
-10,000 damaged ones; `SIEVERT_MUTANTS=100000 pytest tests/proofs/test_two_opinions.py` makes more, `make fuzz` does.
+10,000 damaged ones, or as many as `SIEVERT_MUTANTS` says; `make fuzz` makes 100,000.
 """
 
 import ast
