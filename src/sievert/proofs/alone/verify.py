@@ -293,7 +293,7 @@ def prior_of(value: Any, length: Size = None, what: str = "the prior") -> Vector
 
 def channel(value: Any, rows: Size = None, columns: Size = None) -> Matrix:
     """A matrix whose rows are distributions exactly."""
-    return rounded_channel(value, rows, columns, ZERO)[0]
+    return list(rounded_channel(value, rows, columns, ZERO)[0])
 
 
 def rounded_channel(value: Any, rows: Size = None, columns: Size = None, rounding: Any = ROUNDING) -> Any:
