@@ -67,7 +67,7 @@ test: setup  ## run every test and doctest (PYTEST_ARGS="-m 'not slow'" for a qu
 	$(BIN)/python -m pytest -n $(WORKERS) $(PYTEST_ARGS)
 
 fuzz: setup  ## hostile arguments and files for an hour, releases killed at every system call
-	SIEVERT_CRASH=long SIEVERT_FUZZ_SECONDS=$(FUZZ_SECONDS) SIEVERT_MUTANTS=10000 $(BIN)/python -m pytest -n $(WORKERS) -s tests/crash tests/fuzz tests/proofs/test_two_opinions.py $(PYTEST_ARGS)
+	SIEVERT_CRASH=long SIEVERT_FUZZ_SECONDS=$(FUZZ_SECONDS) SIEVERT_MUTANTS=100000 $(BIN)/python -m pytest -n $(WORKERS) -s tests/crash tests/fuzz tests/proofs/test_two_opinions.py $(PYTEST_ARGS)
 
 lint: setup  ## ruff, formatting, types, and the arrows between the rooms
 	$(BIN)/ruff check .

@@ -61,14 +61,20 @@ def disagreement(content: Any) -> str | None:
 
 
 def _borderline(content: Any) -> bool:
-    """Whether claims that are weaker by a billionth are accepted."""
+    """Whether claims that are weaker by a billionth are accepted, with certificates to match."""
     small = Fraction(1, 10**9)
     for signs in ({"lower": -1, "upper": 1}, {"eps": 1}):
         weaker = copy.deepcopy(content)
         for name, sign in signs.items():
-            if name in weaker:
+            if isinstance(weaker.get(name), str | int | float):
                 value = CHECKER.exact(weaker[name]) + sign * small
                 weaker[name] = float(value) if isinstance(weaker[name], float) else str(value)
+        parts = [part for name in ("upper", "lower") if isinstance(part := weaker.get(name), dict)]
+        for part in parts:
+            if isinstance(part.get("radius"), float):
+                part["radius"] *= 1 + 1e-9
+            if "eps" in signs and isinstance(part.get("t"), float):
+                part["t"] = 1 - 1e-6  # what is left over is flatter
         if first_opinion(weaker).holds:
             return True
     return False

@@ -5,6 +5,9 @@ from __future__ import annotations
 import copy
 import json
 import os
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +16,7 @@ from opinions import CHECKER, first_opinion, second_opinion
 from test_every_check import BASES
 
 from sievert.cli import main
+from sievert.proofs import checker_path
 
 GOOD = json.dumps(BASES["noise"]())
 EPS = '"eps": "1"'
@@ -72,6 +76,105 @@ def test_a_hostile_file_is_refused_in_a_sentence(path: Path, capsys: pytest.Capt
         assert "Traceback" not in words and "Error" not in words and len(words) > 20
 
 
+def large(what: str) -> dict[str, Any]:
+    """A small file that would fill the memory, or take hours."""
+    n, named = 20_000, {"format": "sievert proof 1", "eps": "1", "lower": None}
+    dual = {"y": [0] * n, "forward": [], "backward": []}
+    many = {"size": 2, "edges": [[0, 1]] * n}
+    empty = {"size": n, "edges": []}
+    group = {"points": [*range(n)], "upper": {"type": "dual", **dual}}
+    one = {"points": [0], "upper": {"type": "packing", "on": [0], "y": [1]}}
+    return {
+        "columns": {
+            **named,
+            "kind": "worst leakage",
+            "space": empty,
+            "upper": {"type": "columns", "symmetries": [], **dual},
+        },
+        "one way": {
+            **named,
+            "kind": "worst leakage, one way",
+            "size": n,
+            "arcs": [],
+            "upper": {"type": "dual", **dual},
+            "lower": {"denominator": 1, "rows": [[1]] * n},
+        },
+        "a group": {
+            **named,
+            "kind": "worst of groups",
+            "space": empty,
+            "outputs": None,
+            "symmetries": [],
+            "cases": [group],
+        },
+        "symmetries": {
+            **named,
+            "kind": "worst leakage",
+            "space": many,
+            "upper": {"type": "orbits", "symmetries": [[0, 1]] * 60_000, "y": [1, 1]},
+        },
+        "symmetries of groups": {
+            **named,
+            "kind": "worst of groups",
+            "space": many,
+            "outputs": 1,
+            "symmetries": [[1, 0]] * 60_000,
+            "cases": [one],
+        },
+        "images of groups": {
+            **named,
+            "kind": "worst of groups",
+            "space": {"size": 400, "edges": []},
+            "outputs": 2,
+            "symmetries": [[*range(400)]] * 1300,
+            "cases": [{**one, "points": [0, 1]}],
+        },
+    }[what]
+
+
+@pytest.mark.parametrize(
+    "what", ["columns", "one way", "a group", "symmetries", "symmetries of groups", "images of groups"]
+)
+def test_what_is_too_large_is_refused_before_it_is_tried(what: str) -> None:
+    begun = time.process_time()
+    for judge in (first_opinion, second_opinion):
+        found = judge(large(what))
+        assert not found.holds and ("too many" in str(found) or "too large" in str(found)), found
+    assert time.process_time() - begun < 5
+
+
+def test_orbits_of_many_points_are_counted_once() -> None:
+    """As many orbits as points, one column: a count of every orbit would take n² steps."""
+    n = 100_000
+    column = {"type": "columns", "symmetries": [], "columns": [[0] * n], "z": [1], "t": 0.5}
+    content = {**large("columns"), "upper": {"type": "points"}, "lower": column}
+    content["space"] = {"size": n, "edges": []}
+    assert second_opinion(content).holds
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="processor time is not limited there")
+def test_time_that_was_not_foreseen_ends_in_a_sentence() -> None:
+    """A second of processor time is left; the limit is that of --seconds and a minute."""
+    found = subprocess.run(
+        [sys.executable, "-c", UNFORESEEN, str(checker_path())],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert found.stdout == "more than 600 s\n", found
+
+
+UNFORESEEN = """
+import runpy, sys
+alone = runpy.run_path(sys.argv[1])
+alone["bound"](-59)
+try:
+    while True:
+        pass
+except alone["TooLong"] as problem:
+    print(str(problem).split("takes ")[1].split(";")[0])
+"""
 HUGE = ("1e30", "1e3000", "100001", "1" + "0" * 4000)
 LEVELS = {"cover": "eps", "tree": "eps", "worst": "eps", "metric": "eps", "kernel": "eps", "dual": "eps",
           "map": "step", "map with a prior": "step", "star form": "eps", "product": "eps", "groups": "eps",

@@ -191,11 +191,13 @@ def rounded_up(eps: float) -> Fraction:
     return Fraction(math.ceil(Fraction(eps * (1 + ROUNDING_MARGIN)) * scale), scale)
 
 
-def _ball_exp(exponent: Fraction) -> flint.arb:
+def _exp_ends(exponent: Fraction) -> tuple[Fraction, Fraction]:
+    """Dyadic numbers around e^exponent; ends of a ball have as many digits as it has while they are taken."""
     old = flint.ctx.prec
     flint.ctx.prec = PRECISION
     try:
-        return (flint.arb(exponent.numerator) / flint.arb(exponent.denominator)).exp()
+        ball = (flint.arb(exponent.numerator) / flint.arb(exponent.denominator)).exp()
+        return _fraction(ball.lower()), _fraction(ball.upper())
     finally:
         flint.ctx.prec = old
 
@@ -210,7 +212,7 @@ def exp_below(exponent: Fraction) -> Fraction:
     """A rational proved to be at most e^exponent, within 1e-30 of it where |exponent| ≤ LARGEST_BALL."""
     if exponent < -LARGEST_BALL:
         return Fraction(0)
-    below = _fraction(_ball_exp(min(exponent, LARGEST_BALL)).lower())
+    below = _exp_ends(min(exponent, LARGEST_BALL))[0]
     return max(below, Fraction(1)) if exponent >= 0 else below
 
 
@@ -221,7 +223,7 @@ def exp_above(exponent: Fraction) -> Fraction:
     """
     if exponent > LARGEST_BALL:
         raise OverflowError("a power of e is too large to be written out")
-    return _fraction(_ball_exp(max(exponent, -LARGEST_BALL)).upper())
+    return _exp_ends(max(exponent, -LARGEST_BALL))[1]
 
 
 def exp_lower(exponent: Fraction) -> float:

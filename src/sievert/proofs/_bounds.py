@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sievert.arrays import FloatArray, IndexArray
 from sievert.numerics import UNIT, exp_above, exp_below, sum_error
-from sievert.proofs._reading import floats, indices, listed, number, whole
+from sievert.proofs._reading import entries, floats, indices, listed, number, whole
 from sievert.proofs._space import ProofSpace
 
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
     "kernel_value",
     "levels_value",
     "packing_bound",
+    "require_dual",
     "tree_lower",
     "tree_upper",
 ]
@@ -112,6 +113,12 @@ def dual_bound(
     return exact_sum(y) + space.size * Fraction(max(0.0, -float(slack.min())))
 
 
+def require_dual(points: int, outputs: int) -> None:
+    """ValueError where a table of points and outputs would fill the memory."""
+    if points * outputs > LARGEST_DUAL:
+        raise ValueError(f"{points} points with {outputs} outputs are too many for a dual")
+
+
 def _multipliers(stored: Any, arcs: int, outputs: int) -> tuple[IndexArray, IndexArray, FloatArray]:
     """Multipliers [[arc, output, value], …], value ≥ 0: the arcs, the outputs and the values."""
     if arcs * outputs > LARGEST_DUAL:
@@ -139,7 +146,7 @@ def _multipliers(stored: Any, arcs: int, outputs: int) -> tuple[IndexArray, Inde
 def channel_table(size: int, certificate: dict[str, Any]) -> tuple[NDArray[Any], int]:
     """Rows of whole numbers over a denominator that each of them sums to."""
     denominator = whole(certificate["denominator"], 1)
-    rows = [[whole(v) for v in row] for row in certificate["rows"]]
+    rows = [[whole(v) for v in row] for row in entries(certificate["rows"])]
     if len(rows) != size or not rows[0] or any(len(row) != len(rows[0]) for row in rows):
         raise ValueError("the channel must have one row for each point")
     table = np.empty((size, len(rows[0])), dtype=object)
@@ -247,7 +254,7 @@ def block_spaces(space: ProofSpace, blocks: list[Block]) -> Iterator[tuple[Block
     used = np.zeros(len(space.pairs), dtype=np.intp)
     excess = 0
     parts = []
-    for block in blocks:
+    for block in listed(blocks):
         vertices, edges = indices(block["vertices"]), indices(block["edges"])
         for chosen, count in ((vertices, space.size), (edges, len(space.pairs))):
             if chosen.ndim != 1 or not len(chosen) or chosen.max() >= count:
@@ -334,7 +341,9 @@ def tree_lower(space: ProofSpace, eps: Fraction, certificate: dict[str, Any]) ->
     """Exact integers s = M[a→b], t = M[b→a] over one denominator, private on every edge."""
     unit = whole(certificate["denominator"], 1)
     _require_forest(space)
-    s, t = (np.array([whole(v) for v in certificate[name]], dtype=object) for name in ("there", "back"))
+    s, t = (
+        np.array([whole(v) for v in listed(certificate[name])], dtype=object) for name in ("there", "back")
+    )
     if len(s) != len(space.pairs) or len(t) != len(space.pairs):
         raise ValueError("every edge needs both probabilities of leaving")
     allowed = {length: exp_below(eps * Fraction(length)) for length in set(space.lengths.tolist())}

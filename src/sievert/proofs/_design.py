@@ -21,7 +21,7 @@ from scipy.sparse.csgraph import connected_components
 from sievert.arrays import FloatArray, IndexArray
 from sievert.numerics import UNIT, decimal
 from sievert.proofs._base import Proof, measured
-from sievert.proofs._reading import floats, fraction, indices, listed, whole
+from sievert.proofs._reading import entries, floats, fraction, indices, listed, whole
 from sievert.proofs._space import Decay, ProofSpace
 
 __all__ = [
@@ -136,14 +136,14 @@ class OptimalDesignProof(Proof):
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> OptimalDesignProof:
-        arrows = listed(data["multipliers"])
+        arrows = entries(data["multipliers"])
         if any(len(entry) != 3 for entry in arrows):
             raise ValueError("a multiplier is a triple of arc, output and value")
         return cls(
             ProofSpace.from_data(data["space"]),
             Decay.from_data(data),
             _numbers(data["prior"]),
-            np.array([_numbers(row) for row in listed(data["loss"])]),
+            np.array([_numbers(row) for row in entries(data["loss"])]),
             parts_of_one(data["counts"]),
             Multipliers(
                 indices([entry[0] for entry in arrows]),
@@ -409,4 +409,4 @@ def _numbers(values: list[Any]) -> NDArray[Any]:
 
 def parts_of_one(rows: Any) -> NDArray[np.int64]:
     """A mechanism's whole numbers, in parts of 2^53."""
-    return np.array([[whole(value, 0, SCALE) for value in row] for row in rows], dtype=np.int64)
+    return np.array([[whole(value, 0, SCALE) for value in row] for row in entries(rows)], dtype=np.int64)

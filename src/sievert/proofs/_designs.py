@@ -14,7 +14,7 @@ from sievert.arrays import FloatArray, ObjectArray
 from sievert.numerics import UNIT, decimal
 from sievert.proofs._base import Proof, measured, rows_from
 from sievert.proofs._design import SCALE, costs, loss_above, parts_of_one, require_rows
-from sievert.proofs._reading import floats, fraction, fractions, listed, whole
+from sievert.proofs._reading import entries, floats, fraction, fractions, whole
 from sievert.proofs._space import ProofSpace, exact_power
 
 __all__ = [
@@ -66,7 +66,7 @@ class ExactDesignProof(Proof):
             rows_from(data["channel"]),
             tuple(
                 (whole(arc), whole(output), fraction(value))
-                for arc, output, value in listed(data["multipliers"])
+                for arc, output, value in entries(data["multipliers"], 3)
             ),
         )
 

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 from sievert.numerics import decimal, exp_below
 from sievert.proofs._base import Proof, in_percent_of
-from sievert.proofs._reading import fraction, fractions, listed, whole
+from sievert.proofs._reading import entries, fraction, fractions, listed, whole
 
 __all__ = ["DocumentsProof", "Way", "distance_above"]
 
@@ -77,9 +77,12 @@ class DocumentsProof(Proof):
         return cls(
             fraction(data["eps"]),
             tuple(fractions(row) for row in listed(data["vectors"])),
-            tuple(tuple((whole(word), whole(times)) for word, times in bag) for bag in listed(data["bags"])),
             tuple(
-                tuple((whole(i), whole(j), whole(units)) for i, j, units in plan)
+                tuple((whole(word), whole(times)) for word, times in entries(bag, 2))
+                for bag in listed(data["bags"])
+            ),
+            tuple(
+                tuple((whole(i), whole(j), whole(units)) for i, j, units in entries(plan, 3))
                 for plan in listed(data["plans"])
             ),
             None if drawn is None else whole(drawn),

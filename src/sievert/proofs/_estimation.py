@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from sievert.arrays import AnyArray
 from sievert.numerics import at_most
 from sievert.proofs._base import ROUNDING, Proof, exact_rows, measured, rows_from, texts_of
-from sievert.proofs._reading import fraction, fractions, listed, whole
+from sievert.proofs._reading import entries, fraction, fractions, listed, whole
 
 __all__ = ["LikelihoodProof", "TransportProof"]
 
@@ -186,7 +186,7 @@ class TransportProof(Proof):
             rows_from(data["distances"]),
             fractions(data["p"]),
             fractions(data["q"]),
-            tuple((whole(i), whole(j), fraction(mass)) for i, j, mass in listed(data["moves"])),
+            tuple((whole(i), whole(j), fraction(mass)) for i, j, mass in entries(data["moves"], 3)),
             fractions(data["potentials"]),
             fraction(data["lower"]),
             fraction(data["upper"]),

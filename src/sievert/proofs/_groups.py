@@ -23,13 +23,16 @@ from scipy.sparse.csgraph import shortest_path
 from sievert.arrays import FloatArray
 from sievert.numerics import UNIT, decimal, eps_in_words, exp_below, exp_enclosure, sum_error
 from sievert.proofs._base import Proof, measured
-from sievert.proofs._bounds import SMALLEST, channel_table, channel_value, dual_bound, exact_sum
-from sievert.proofs._reading import floats, fraction, listed, pairs, whole
+from sievert.proofs._bounds import SMALLEST, channel_table, channel_value, dual_bound, exact_sum, require_dual
+from sievert.proofs._orbits import MOST_MOVED
+from sievert.proofs._reading import entries, floats, fraction, listed, pairs, whole
 from sievert.proofs._space import ProofSpace
 
 __all__ = ["DirectedProof", "GroupsProof", "images"]
 Certificate = dict[str, Any]
 LARGEST_CHOICE = 100_000
+# Symmetries times groups of points.
+MOST_IMAGES = 10**8
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +75,7 @@ class GroupsProof(Proof):
             listed(data["cases"]),
             data["lower"],
             None if data["outputs"] is None else whole(data["outputs"], 1),
-            tuple(tuple(whole(v) for v in image) for image in listed(data["symmetries"])),
+            tuple(tuple(whole(v) for v in image) for image in entries(data["symmetries"])),
         )
 
     def bounds(self) -> tuple[Fraction | None, Fraction]:
@@ -126,12 +129,13 @@ class GroupsProof(Proof):
         )
 
     def _group(self, points: Any) -> tuple[int, ...]:
-        group = tuple(whole(v) for v in points)
+        group = tuple(whole(v) for v in listed(points))
         if not group or len(set(group)) != len(group) or max(group) >= self.space.size:
             raise ValueError("a group must name different points of the space")
         return group
 
     def _objective(self, group: tuple[int, ...]) -> FloatArray:
+        require_dual(self.space.size, len(group))
         objective = np.zeros((self.space.size, len(group)))
         objective[list(group), range(len(group))] = 1.0
         return objective
@@ -158,6 +162,10 @@ class GroupsProof(Proof):
         size = self.space.size
         if not 1 <= count <= size or comb(size, count) > LARGEST_CHOICE:
             raise ValueError("there are too many groups of that many points to check")
+        if len(self.symmetries) * comb(size, count) > MOST_IMAGES:
+            raise ValueError("there are too many images of groups to check")
+        if len(self.symmetries) * len(self.space.pairs) > MOST_MOVED:
+            raise ValueError("there are too many symmetries to check")
         for image in self.symmetries:
             self._require_symmetry(image)
         seen: set[tuple[int, ...]] = set()
@@ -282,6 +290,7 @@ class DirectedProof(Proof):
             if len(listed(self.upper["backward"])):
                 raise ValueError("an arc has no multiplier in the other direction")
             space = ProofSpace(self.size, self.arcs, np.ones(len(self.arcs)))
+            require_dual(self.size, self.size)
             return dual_bound(space, self.eps, np.eye(self.size), self.upper)
         if kind != "packing":
             raise ValueError(f"unknown upper certificate {kind!r}")

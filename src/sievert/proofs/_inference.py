@@ -29,7 +29,7 @@ from sievert.proofs._base import (
     texts_of,
 )
 from sievert.proofs._neighbours import Neighbours, binary_digits, polar_excess, shown
-from sievert.proofs._reading import flag, fraction, fractions, listed, whole
+from sievert.proofs._reading import entries, flag, fraction, fractions, listed, whole
 
 __all__ = ["FrontierProof"]
 
@@ -111,7 +111,7 @@ class FrontierProof(Proof):
             tuple(rows_from(table) for table in listed(data["weights"])),
             tuple(
                 (whole(e, 0), whole(t, 0), whole(y, 0), fraction(v))
-                for e, t, y, v in listed(data["multipliers"])
+                for e, t, y, v in entries(data["multipliers"], 4)
             ),
             tuple(fractions(data["given"])),
             fraction(data["lower"]),

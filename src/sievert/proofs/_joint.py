@@ -21,7 +21,7 @@ from sievert.arrays import IndexArray, IntArray
 from sievert.channels import GeometricLaw, NoiseChannel, NoiseLaw, QuantileNoise, SeveralNoise, StaircaseLaw
 from sievert.errors import TooLargeError
 from sievert.proofs._base import Proof, growth
-from sievert.proofs._reading import fraction, listed, whole
+from sievert.proofs._reading import entries, fraction, listed, whole
 
 __all__ = ["JointNoiseProof"]
 
@@ -107,7 +107,7 @@ class JointNoiseProof(Proof):
         )
         edges = None
         if data["edges"] is not None:
-            edges = tuple((whole(a, 0), whole(b, 0), fraction(d)) for a, b, d in listed(data["edges"]))
+            edges = tuple((whole(a, 0), whole(b, 0), fraction(d)) for a, b, d in entries(data["edges"], 3))
         first, second = listed(data["pair"])
         return cls(fraction(data["eps"]), tables, edges, (whole(first, 0), whole(second, 0)))
 
@@ -177,7 +177,8 @@ class JointNoiseProof(Proof):
         total: Any = 0
         scale = self._scale()
         for table in self.tables:
-            cell, amount = np.array(table.cells), np.array(table.amounts, dtype=object)
+            # As Python's whole numbers: NumPy reads very large ones as floats, of which two may be alike.
+            cell, amount = (np.array(column, dtype=object) for column in (table.cells, table.amounts))
             a, b = amount[rows], amount[columns]
             one = np.where(cell[rows] == cell[columns], _stairs(a - b, table.width), 0)
             two = np.where(cell[rows] == cell[columns], 0, _stairs(a, table.width) + _stairs(b, table.width))

@@ -23,7 +23,7 @@ import numpy as np
 from sievert.arrays import FloatArray, IntArray
 from sievert.numerics import UNIT, decimal, eps_in_words, exact_sum, exp_above, rounded_to
 from sievert.proofs._base import Proof, exact_rows
-from sievert.proofs._reading import floats, fraction, listed, whole
+from sievert.proofs._reading import floats, fraction, listed, named, whole
 from sievert.proofs._worst import shown_value
 
 __all__ = ["MAP_PRODUCTS", "MapLeakageProof", "Spread", "map_products"]
@@ -123,7 +123,7 @@ class MapLeakageProof(Proof):
             fraction(data["step"]),
             whole(data["rows"], 1),
             whole(data["columns"], 1),
-            Spread.from_data(dict(data["upper"])),
+            Spread.from_data(named(data["upper"])),
             None if data["terms"] is None else whole(data["terms"], 1),
             None if data["prior"] is None else floats(data["prior"]),
             whole(data.get("copies", 1), 1),

@@ -15,7 +15,7 @@ from typing import Any
 
 from sievert.arrays import ObjectArray
 from sievert.numerics import decimal, exp_above, exp_below
-from sievert.proofs._reading import fraction, fractions, listed, whole
+from sievert.proofs._reading import entries, fraction, fractions, whole
 
 __all__ = ["Neighbours", "binary_digits", "forest_excess", "polar_excess", "shown"]
 
@@ -23,6 +23,7 @@ __all__ = ["Neighbours", "binary_digits", "forest_excess", "polar_excess", "show
 BITS = 100
 # Powers of alpha have at most so many binary digits.
 MOST_BITS = 10**6
+LARGEST_FOREST = 10**7
 # Fractions of up to so many characters are written out.
 SHORT = 12
 
@@ -62,7 +63,7 @@ class Neighbours:
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> Neighbours:
         """Back from plain data."""
-        pairs = tuple((whole(a, 0), whole(b, 0)) for a, b in listed(data["pairs"]))
+        pairs = tuple((whole(a, 0), whole(b, 0)) for a, b in entries(data["pairs"], 2))
         eps, alpha = (None if data[key] is None else fraction(data[key]) for key in ("eps", "alpha"))
         return cls(
             str(data["form"]), whole(data["size"], 1), pairs, tuple(fractions(data["lengths"])), eps, alpha
@@ -89,6 +90,8 @@ class Neighbours:
                 raise ValueError("a length is too large for powers of alpha to be written out")
         if any(not (0 <= a < self.size and 0 <= b < self.size and a != b) for a, b in self.pairs):
             raise ValueError("an edge names an input that does not exist")
+        if self.form == "forest" and self.size > LARGEST_FOREST:
+            raise ValueError(f"a forest has at most {LARGEST_FOREST:,} inputs")
         if self.form == "forest" and len(self.order) != len(self.pairs):
             raise ValueError("the edges have a circle")
 

@@ -26,7 +26,7 @@ from sievert.proofs._base import (
     unevenness,
 )
 from sievert.proofs._promises import DIGITS, LARGEST_RELEASES, GuessProof
-from sievert.proofs._reading import flag, fraction, listed, whole
+from sievert.proofs._reading import entries, flag, fraction, whole
 
 __all__ = [
     "AdditiveCapacityProof",
@@ -168,7 +168,7 @@ class NoiseProof(Proof):
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> NoiseProof:
         level = [None if data[name] is None else fraction(data[name]) for name in ("step_eps", "step_alpha")]
-        moves = tuple(Move(whole(steps), fraction(length)) for steps, length in listed(data["moves"]))
+        moves = tuple(Move(whole(steps), fraction(length)) for steps, length in entries(data["moves"], 2))
         return cls(fraction(data["eps"]), level[0], level[1], moves)
 
     def proved(self) -> str:
@@ -266,7 +266,7 @@ class StaircaseProof(Proof):
             whole(data["width"], 1),
             whole(data["top"], 1),
             whole(data["cells"], 1),
-            tuple(Move(whole(steps), fraction(length)) for steps, length in listed(data["moves"])),
+            tuple(Move(whole(steps), fraction(length)) for steps, length in entries(data["moves"], 2)),
         )
 
     def proved(self) -> str:

@@ -15,12 +15,14 @@ from scipy.sparse.csgraph import connected_components
 
 from sievert.arrays import FloatArray
 from sievert.numerics import exp_above, exp_below
-from sievert.proofs._bounds import dual_bound, exact_sum
+from sievert.proofs._bounds import dual_bound, exact_sum, require_dual
 from sievert.proofs._reading import floats, indices, listed, number
 from sievert.proofs._space import ProofSpace
 
-__all__ = ["columns_above", "columns_below", "orbits_above", "orbits_below", "transitive_value"]
+__all__ = ["MOST_MOVED", "columns_above", "columns_below", "orbits_above", "orbits_below", "transitive_value"]
 Certificate = dict[str, Any]
+# Symmetries times edges.
+MOST_MOVED = 10**9
 
 # ── The capacity of a vertex-transitive graph, both ends from one search (Alvim et al., Thm 12) ─────────────
 # Symmetries that move a point to every other give each row of Φ = e^(-εd) the same sum S. Then Φ/S is a
@@ -50,7 +52,9 @@ def transitive_value(space: ProofSpace, eps: Fraction, certificate: Certificate,
 
 def _orbits(space: ProofSpace, certificate: Certificate) -> NDArray[np.intp]:
     """The orbit of each point under the symmetries, numbered by first points, after checking these."""
-    images = [indices(image) for image in certificate["symmetries"]]
+    images = [indices(image) for image in listed(certificate["symmetries"])]
+    if len(images) * len(space.pairs) > MOST_MOVED:
+        raise ValueError(f"{len(images)} symmetries of {len(space.pairs)} edges are too many to check")
     for image in images:
         _require_symmetry(space, image)
     start = np.tile(np.arange(space.size), len(images))
@@ -171,6 +175,7 @@ def columns_above(space: ProofSpace, eps: Fraction, certificate: Certificate) ->
     firsts = np.unique(label, return_index=True)[1]
     if y.shape != (len(firsts),):
         raise ValueError("columns need a number y for each orbit")
+    require_dual(space.size, len(firsts))
     objective = np.zeros((space.size, len(firsts)))
     objective[firsts, np.arange(len(firsts))] = 1.0
     return dual_bound(space, eps, objective, certificate | {"y": y[label].tolist()})

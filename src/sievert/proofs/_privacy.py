@@ -25,7 +25,7 @@ from sievert.proofs._base import (
     rows_from,
     texts_of,
 )
-from sievert.proofs._reading import flag, fraction, listed, whole
+from sievert.proofs._reading import entries, flag, fraction, listed, whole
 
 __all__ = [
     "EXPONENTIAL",
@@ -269,7 +269,7 @@ class MetricOrderProof(Proof):
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> MetricOrderProof:
-        texts = data["metric"]
+        texts = entries(data["metric"], len(listed(data["metric"])))
         metric = np.empty((len(texts), len(texts)), dtype=object)
         for i, row in enumerate(texts):
             metric[i] = [math.inf if text == "inf" else fraction(text) for text in row]

@@ -25,7 +25,7 @@ from sievert.arrays import FloatArray
 from sievert.numerics import claim_in_words, decimal, exp_below
 from sievert.proofs._base import Proof, in_percent_of, measured
 from sievert.proofs._bounds import dual_bound
-from sievert.proofs._reading import floats, fraction, fractions, listed, whole
+from sievert.proofs._reading import entries, floats, fraction, fractions, listed, whole
 from sievert.proofs._space import ProofSpace
 
 __all__ = ["ApproximateProof", "GuessProof", "RepeatedGuessProof", "hockey_stick_excess"]
@@ -353,14 +353,14 @@ class ApproximateProof(Proof):
         charged = Fraction(0)
         for name in ("forward", "backward"):
             largest: dict[int, float] = {}
-            for arc, _, value in self.dual[name]:
+            for arc, _, value in entries(self.dual[name], 3):
                 largest[int(arc)] = max(largest.get(int(arc), 0.0), float(value))
             charged += sum((Fraction(value) for value in largest.values()), Fraction(0))
         return dual_bound(self.space, self.eps, self.objective, self.dual) + self.delta * charged
 
     def _lower(self) -> Fraction:
         denominator = whole(self.channel["denominator"], 1)
-        rows = [[whole(entry) for entry in row] for row in self.channel["rows"]]
+        rows = [[whole(entry) for entry in row] for row in entries(self.channel["rows"])]
         if len(rows) != self.space.size:
             raise ValueError("the channel must have one row for each point")
         width = self.objective.shape[1]

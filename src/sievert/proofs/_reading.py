@@ -18,12 +18,14 @@ from numpy.typing import NDArray
 from sievert.numerics import as_fraction, brief
 
 __all__ = [
+    "entries",
     "flag",
     "floats",
     "fraction",
     "fractions",
     "indices",
     "listed",
+    "named",
     "number",
     "pairs",
     "parse_json",
@@ -161,6 +163,21 @@ def listed(values: Any) -> Any:
     return values
 
 
+def entries(values: Any, length: int | None = None) -> list[Any]:
+    """A list of lists, of one length where one is asked for."""
+    found = [listed(entry) for entry in listed(values)]
+    if length is not None and any(len(entry) != length for entry in found):
+        raise ValueError(f"a list of the proof has an entry that is not a list of {length}")
+    return found
+
+
+def named(value: Any) -> dict[str, Any]:
+    """A dictionary, not a list of pairs that can be read like one."""
+    if not isinstance(value, dict):
+        raise ValueError(f"{brief(value)} must be an object")
+    return value
+
+
 def number(value: Any) -> float:
     """A finite number as a float; a text or a truth value is none."""
     return float(floats([value])[0])
@@ -191,7 +208,7 @@ def indices(values: Any) -> NDArray[np.intp]:
     """Nested lists of positions, whole numbers ≥ 0, as an array."""
     _require_numbers(values)
     table = np.array(values)
-    if table.size and (table.dtype.kind != "i" or table.min() < 0 or table.max() > LARGEST_POINT):
+    if table.size and (table.dtype.kind != "i" or table.min() < 0 or table.max() >= LARGEST_POINT):
         raise ValueError("a list of positions has an entry that is not a whole number ≥ 0")
     return table.astype(np.intp)
 

@@ -27,7 +27,7 @@ from sievert.proofs._base import (
     texts_of,
     unevenness,
 )
-from sievert.proofs._reading import flag, fraction, listed, whole
+from sievert.proofs._reading import entries, flag, fraction, listed, whole
 
 __all__ = [
     "AdversaryProof",
@@ -363,7 +363,7 @@ class PartitionProof(Proof):
 
 
 def _pair(values: Any) -> tuple[int, int]:
-    first, second = (whole(value) for value in values)
+    first, second = (whole(value) for value in listed(values))
     return first, second
 
 
@@ -393,7 +393,7 @@ class BlockSizesProof(Proof):
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> BlockSizesProof:
         a, b = (
-            tuple((whole(s, 1), whole(c, 1)) for s, c in listed(data[name]))
+            tuple((whole(s, 1), whole(c, 1)) for s, c in entries(data[name], 2))
             for name in ("less_safe", "safer")
         )
         return cls(a, b)

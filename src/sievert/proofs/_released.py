@@ -18,7 +18,7 @@ import flint
 from sievert.arrays import AnyArray
 from sievert.proofs._base import Proof, exact_rows, growth, require_channels, rows_from, texts_of
 from sievert.proofs._neighbours import Neighbours
-from sievert.proofs._reading import fraction, fractions, listed
+from sievert.proofs._reading import fraction, fractions, listed, named
 
 __all__ = ["ReleasedProof"]
 
@@ -65,7 +65,7 @@ class ReleasedProof(Proof):
     def from_data(cls, data: dict[str, Any]) -> ReleasedProof:
         level = None
         if data["level"] is not None:
-            ((name, value),) = dict(data["level"]).items()
+            ((name, value),) = named(data["level"]).items()
             level = str(name), fraction(value)
         return cls(
             Neighbours.from_data(data["space"]),

@@ -70,9 +70,10 @@ class ProofSpace:
             raise ValueError("coordinates are for all points of a metric")
         if not keeps_digits(places, self.lengths):
             raise ValueError("the squares of the coordinates' differences lose their digits")
-        apart = np.sqrt(((places[self.pairs[:, 0]] - places[self.pairs[:, 1]]) ** 2).sum(axis=1))
+        with np.errstate(over="ignore"):
+            apart = np.sqrt(((places[self.pairs[:, 0]] - places[self.pairs[:, 1]]) ** 2).sum(axis=1))
         spare = METRIC_ERROR - (places.shape[1] + 6) * UNIT
-        if not (np.abs(self.lengths - apart) <= spare * apart).all():
+        if not np.isfinite(apart).all() or not (np.abs(self.lengths - apart) <= spare * apart).all():
             raise ValueError("a length is not that between the coordinates of its ends")
 
     def _require_all_pairs(self) -> None:

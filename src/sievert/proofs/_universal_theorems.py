@@ -15,7 +15,7 @@ import numpy as np
 
 from sievert.arrays import ObjectArray
 from sievert.proofs._base import Proof, proof_from_dict
-from sievert.proofs._reading import listed, whole
+from sievert.proofs._reading import entries, listed, whole
 from sievert.proofs._space import ProofSpace, exact_power
 from sievert.proofs._universal import Setting, UniversalProof
 
@@ -50,7 +50,7 @@ class QuotientProof(Setting):
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> QuotientProof:
-        blocks = tuple(tuple(whole(x) for x in block) for block in listed(data["blocks"]))
+        blocks = tuple(tuple(whole(x) for x in block) for block in entries(data["blocks"]))
         return cls(*cls.setting_from(data), blocks, proof_from_dict(data["inner"]))
 
     def proved(self) -> str:

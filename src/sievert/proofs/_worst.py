@@ -250,7 +250,7 @@ def _parts(proof: WorstLeakageProof, certificate: Certificate) -> Iterator[tuple
     in the same place are matched.
     """
     space = proof.space
-    tables = [np.atleast_2d(indices(part["points"])) for part in certificate["parts"]]
+    tables = [np.atleast_2d(indices(listed(part["points"]))) for part in listed(certificate["parts"])]
     owner, row, place = (np.full(space.size, -1, dtype=np.intp) for _ in range(3))
     for k, table in enumerate(tables):
         if table.ndim != 2 or not table.size or table.max() >= space.size:

@@ -25,6 +25,7 @@ import json
 import math
 import os
 import re
+import signal
 import sys
 import time
 from collections import Counter
@@ -157,9 +158,7 @@ def double(value: Any) -> float:
 
 def nearest(value: Any) -> float:
     """An exact number that a claim rounds to a double."""
-    found = float(exact(value))
-    require(math.isfinite(found), "a number is beyond the largest double")
-    return found
+    return float(exact(value))
 
 
 def couples(value: Any) -> list[list[Any]]:
@@ -294,13 +293,10 @@ def prior_of(value: Any, length: Size = None, what: str = "the prior") -> Vector
 
 def channel(value: Any, rows: Size = None, columns: Size = None) -> Matrix:
     """A matrix whose rows are distributions exactly."""
-    return rounded_channel(value, rows, columns, ZERO)[0]
+    return list(rounded_channel(value, rows, columns, ZERO)[0])
 
 
-Rounded = tuple[Matrix, Fraction]
-
-
-def rounded_channel(value: Any, rows: Size = None, columns: Size = None, rounding: Any = ROUNDING) -> Rounded:
+def rounded_channel(value: Any, rows: Size = None, columns: Size = None, rounding: Any = ROUNDING) -> Any:
     """A matrix whose rows are distributions up to rounding, and the most that one misses 1 by."""
     found = matrix(value, rows, columns)
     return found, max(distribution(row, "a row of a channel", rounding) for row in found)
@@ -482,7 +478,7 @@ NOTHING = Span(0, 0, 0)
 
 
 # ── Spaces ──────────────────────────────────────────────────────────────────────────────────────────────────
-LARGEST_SIZE, LARGEST_TABLE, MOST_DIMENSIONS = 10**7, 6000, 16
+LARGEST_SIZE, LARGEST_TABLE, MOST_DIMENSIONS, MOST_MOVED = 10**7, 6000, 16, 10**9
 METRIC_ERROR = Fraction(1, 2**48)
 # Digits of a table of e^(-ε·distance).
 FINE = 1024
@@ -560,7 +556,7 @@ class Space:
         ratios = [length.as_integer_ratio() for length in self.lengths]
         below = max((ratio[1] for ratio in ratios), default=1)
         self.units, self.grain = [a * (below // b) for a, b in ratios], Fraction(1, below)
-        self.known: dict[tuple[Fraction, int, bool], Fraction] = {}
+        self.known: dict[tuple[int, int, int, bool], Fraction] = {}
         self.owner = joined(size, self.edges)
         self.components = len(set(self.owner))
         if metric:
@@ -651,7 +647,7 @@ class Space:
 
     def factor(self, rate: Fraction, units: int, up: bool) -> Fraction:
         """e^(rate·length), rounded down or up, for every true length within the metric's error."""
-        key = (rate, units, up)
+        key = (*rate.as_integer_ratio(), units, up)
         if key not in self.known:
             exponent = rate * units * self.grain * (1 + (self.error if (rate > 0) is up else -self.error))
             self.known[key] = exp_high(exponent) if up else exp_low(exponent)
@@ -687,10 +683,14 @@ class Space:
         ends = ((at[a], at[b]) for a, b in self.edges)
         return Counter((min(end), max(end), length) for end, length in zip(ends, self.lengths, strict=True))
 
-    def require_symmetry(self, image: list[int]) -> None:
-        """A permutation that maps edges to edges of the same length."""
-        require(sorted(image) == list(range(self.size)), "a symmetry must be a permutation of the points")
-        require(self.listed() == self.listed(image), "a symmetry does not map edges to edges alike in length")
+    def require_symmetries(self, images: list[list[int]]) -> None:
+        """Permutations that map edges to edges of the same length."""
+        require(len(images) * len(self.edges) <= MOST_MOVED, "there are too many symmetries of so many edges")
+        Work.spend(len(images) * len(self.edges))
+        every, listed = list(range(self.size)), self.listed()
+        for image in images:
+            require(sorted(image) == every, "a symmetry must be a permutation of the points")
+            require(self.listed(image) == listed, "a symmetry does not map edges to edges alike in length")
 
     def require_small(self) -> None:
         """Few enough points for a table of all distances."""
@@ -706,7 +706,7 @@ class Space:
 
 
 # ── Limits ──────────────────────────────────────────────────────────────────────────────────────────────────
-LARGEST_DUAL, LARGEST_CHOICE, MOST_FACTORS = 10**8, 100_000, 64
+LARGEST_DUAL, LARGEST_CHOICE, MOST_IMAGES, MOST_FACTORS = 10**8, 100_000, 10**8, 64
 PACKINGS = ("packing", "cover", "points", "transitive", "orbits")
 Sparse = dict[int, dict[int, Fraction]]
 
@@ -823,9 +823,8 @@ def by_cover(question: Question, found: Content) -> Fraction:
 
 def dual_bound(space: Space, eps: Fraction, objective: Sparse, outputs: int, found: Content) -> Fraction:
     """Σy + n·δ, δ ≥ 0 the least with y_v + Σ f(v,·,w) - Σ e^(ε·length)·f(·,v,w) + δ ≥ A[v,w]."""
-    y = doubles(found["y"], space.size)
-    require(outputs > 0, "there is no output")
-    require(len(space.edges) * outputs <= LARGEST_DUAL, "edges and outputs are too many for a dual")
+    y, entries = doubles(found["y"], space.size), max(space.size, len(space.edges)) * outputs
+    require(outputs > 0 and entries <= LARGEST_DUAL, "there is no output, or a dual is too large")
     held: dict[int, dict[int, Fraction]] = {}
     for name, turned in (("forward", False), ("backward", True)):
         seen: set[Edge] = set()
@@ -914,30 +913,34 @@ def orbits_of(space: Space, found: Content) -> list[int]:
     """The orbit of each point under symmetries, which are checked; numbered by their first points."""
     require(not space.metric and space.is_whole, "symmetries need whole lengths of a graph")
     images = [[position(v, space.size) for v in items(row)] for row in items(found["symmetries"])]
-    for image in images:
-        space.require_symmetry(image)
+    space.require_symmetries(images)
     home = joined(space.size, itertools.chain(*map(enumerate, images)))
     number = {head: k for k, head in enumerate(dict.fromkeys(home))}
     return [number[head] for head in home]
+
+
+def first_points(home: list[int]) -> list[int]:
+    """The first point of each orbit."""
+    return sorted(dict(zip(home[::-1], range(len(home))[::-1], strict=True)).values())
 
 
 def by_orbits(question: Question, found: Content, up: bool) -> Fraction:
     """Packing, or the kernel channel, with a vector alike at points that symmetries exchange."""
     home, values = orbits_of(question.space, found), weights_of(found["y" if up else "z"])
     require(len(values) == max(home) + 1, f"the symmetries leave {max(home) + 1} orbits, not {len(values)}")
-    cones = [question.space.paths([home.index(k)]) for k in range(len(values))]
-    z = [home.count(k) * value for k, value in enumerate(values)]
+    cones, sizes = [question.space.paths([v]) for v in first_points(home)], Counter(home)
+    z = [sizes[k] * value for k, value in enumerate(values)]
     lows, highs = _orbit_means(question, home, cones, z)
     return packing_bound(z, lows) if up else _kernel_value(question, found, home, [lows, highs], total(z))
 
 
 def _orbit_means(question: Question, home: list[int], columns: list[Any], masses: Vector) -> Matrix:
     """Σ mass·(the mean of e^(-ε·u) over each orbit) for columns u, rounded down and up."""
-    rows = [[ZERO] * (max(home) + 1) for _ in range(2)]
+    rows, sizes = [[ZERO] * (max(home) + 1) for _ in range(2)], Counter(home)
     for column, mass in zip(columns, masses, strict=True):
         for (u, k), n in Counter(zip(column, home, strict=True)).items():
             for up in (False, True) if u is not None else ():
-                rows[up][k] += mass * n / home.count(k) * question.space.factor(-question.eps, u, up)
+                rows[up][k] += mass * n / sizes[k] * question.space.factor(-question.eps, u, up)
     return rows
 
 
@@ -945,9 +948,10 @@ def by_columns(question: Question, found: Content, up: bool) -> Fraction:
     """The dual with first points of orbits as outputs, or columns e^(-ε·u) spread over their images."""
     space, home = question.space, orbits_of(question.space, found)
     if up:
-        y, objective = items(found["y"], max(home) + 1), {home.index(k): {k: ONE} for k in set(home)}
+        y = items(found["y"], max(home) + 1)
+        objective = {v: {k: ONE} for k, v in enumerate(first_points(home))}
         return dual_bound(space, question.eps, objective, len(y), found | {"y": [y[k] for k in home]})
-    z, columns = weights_of(found["z"]), [list(map(whole, items(u))) for u in items(found["columns"])]
+    z, columns = weights_of(found["z"]), [list(map(position, items(u))) for u in items(found["columns"])]
     Work.spend(len(columns) * len(space.edges))
     require(all(min(u) == 0 for u in columns), "the least number of a column is 0")
     for (a, b), length in zip(space.edges, space.units, strict=True):
@@ -1410,10 +1414,10 @@ def _group_bound(space: Space, eps: Fraction, group: list[int], found: Content) 
 
 def _require_every_choice(space: Space, groups: Rows, symmetries: Rows, count: int) -> None:
     """Every group of `count` points is the image of a listed one."""
-    few = count <= space.size and math.comb(space.size, count) <= LARGEST_CHOICE
+    most = min(LARGEST_CHOICE, MOST_IMAGES // max(1, len(symmetries)))
+    few = count <= space.size and math.comb(space.size, count) <= most
     require(few, "there are too many groups of that many points")
-    for image in symmetries:
-        space.require_symmetry(image)
+    space.require_symmetries(symmetries)
     seen: set[tuple[int, ...]] = set()
     for group in groups:
         require(len(group) == count, "a group has another number of points than outputs are allowed")
@@ -1719,10 +1723,7 @@ def _design_bound(space: Space, known: Known, prior: Vector, loss: Matrix, proof
     return bound if min(map(min, costs)) < 0 else max(ZERO, bound)
 
 
-Part = tuple[list[int], Fraction]
-
-
-def _uniform_part(space: Space, known: Known, prior: Vector, loss: Matrix, part: Content) -> Part:
+def _uniform_part(space: Space, known: Known, prior: Vector, loss: Matrix, part: Content) -> Any:
     """Σλ - max_w max(0, -φ_w), φ_w = Σp + (e^(ε·L) - 1)·Σ min(p, 0) over the groups."""
     points = [position(v, space.size) for v in items(part["points"])]
     group = [position(g) for g in items(part["group"], len(points))]
@@ -1781,8 +1782,7 @@ def leakage_design(proof: Content) -> str:
     prior, loss = doubles(proof["prior"], n), double_matrix(proof["loss"], m, n)
     gain = double_matrix(proof["gain"], None, n)
     strategy = double_matrix(proof["strategy"], m, len(gain))
-    claims = (Fraction(nearest(proof[name])) for name in ("budget", "price", "lower", "upper"))
-    budget, price, lower, upper = claims
+    budget, price, lower, upper = (Fraction(nearest(proof[n])) for n in ("budget", "price", "lower", "upper"))
     about_one(prior)
     require(price >= 0, "a price is ≥ 0")
     Work.spend(4 * n * m * (len(gain) + 1))
@@ -2140,24 +2140,25 @@ def gains_of(proof: Content, size: int) -> Matrix:
     return found
 
 
-def expects(proof: Content, more: Fraction, apart: Vector, prior: Vector) -> str:
+def expects(proof: Content, more: Fraction, apart: Vector, prior: Vector, missed: Fraction) -> str:
     """One adversary expects `lower` more, and none expects `upper` more than what is apart."""
     lower, upper, any_prior = exact(proof["lower"]), exact(proof["upper"]), flag(proof["any_prior"])
     require(lower <= more, "the adversary expects less")
     require((max(apart) if any_prior else dot(prior, apart)) <= upper, "the channels are farther apart")
     whose = "whatever the prior" if any_prior else "with this prior"
-    return f"{whose}, the most that an adversary with gains in [0, 1] expects more is {between(lower, upper)}"
+    ends = f"{between(lower, upper)}{f' (to {float(2 * missed):.1e})' if missed else ''}"
+    return f"{whose}, the most that an adversary with gains in [0, 1] expects more is {ends}"
 
 
 def deficiency(proof: Content) -> str:
     """A·R is so near to B, and one adversary expects so much more from B (Le Cam)."""
-    a, b, _ = two_channels(proof, ROUNDING)
-    post, _ = rounded_channel(proof["post"], len(a[0]), len(b[0]))
-    ((prior,), _), gain = rounded_channel(proof["prior"], 1, len(a)), gains_of(proof, len(a))
-    worth = weighted(gain, prior)
+    a, b, missed = two_channels(proof, ROUNDING)
+    post, more = rounded_channel(proof["post"], len(a[0]), len(b[0]))
+    (prior,), less = rounded_channel(proof["prior"], 1, len(a))
+    worth, missed = weighted(gains_of(proof, len(a)), prior), missed + more + less
     more = column_maxima(product(worth, b)) - column_maxima(product(worth, a))
     apart = [total(max(v, ZERO) for v in row) for row in difference(b, product(a, post))]
-    return f"{expects(proof, more, apart, prior)} from B than from A"
+    return f"{expects(proof, more, apart, prior, missed)} from B than from A"
 
 
 def max_refinement(proof: Content) -> str:
@@ -2562,11 +2563,10 @@ def additive_capacity(proof: Content) -> str:
     worth = weighted(gains_of(proof, len(mechanism)), prior)
     more = column_maxima(product(worth, mechanism)) - max(total(row) for row in worth)
     apart = [total(abs(c - r) for c, r in zip(row, reference, strict=True)) / 2 for row in mechanism]
-    missed = first + second + third
-    return f"{expects(proof, more, apart, prior)}{f' (to {float(2 * missed):.1e})' if missed else ''}"
+    return expects(proof, more, apart, prior, first + second + third)
 
 
-# ── Inference ───────────────────────────────────────────────────────────────────────────────────────────────
+# ── Inference, estimates, documents ───────────────────────────────────────────────────────────────────────
 
 
 def joint_of(value: Any, columns: int) -> Matrix:
@@ -2727,9 +2727,6 @@ def inference_frontier(proof: Content) -> str:
     return f"{best}; the one here gives away at most {here} and is worth at least {shown(lower, False)}"
 
 
-# ── Estimates ───────────────────────────────────────────────────────────────────────────────────────────────
-
-
 def likelihood(proof: Content) -> str:
     """max c ≤ 1 + bound, where c is the slope of the log-likelihood towards each value: it is concave."""
     p, counts = prior_of(proof["distribution"], None, "the estimate"), vector(proof["counts"])
@@ -2781,9 +2778,7 @@ def transport(proof: Content) -> str:
     return f"the Kantorovich distance is {between(lower, upper)}"
 
 
-# ── Documents and vectors ───────────────────────────────────────────────────────────────────────────────────
 CODE_BITS, MOST_STEPS = 480, 20_000_000
-Bag = dict[int, int]
 
 
 def codes(proof: Content) -> str:
@@ -2861,7 +2856,7 @@ def documents(proof: Content) -> str:
     return f"{favour}, and a guess among them is right with probability {shown(guess)} at most"
 
 
-def _cost(plan: list[Any], first: Bag, second: Bag, vectors: Matrix, drawn: Size) -> Fraction:
+def _cost(plan: list[Any], first: Any, second: Any, vectors: Matrix, drawn: Size) -> Fraction:
     """All ways together, or of words that are drawn the longest, once for each."""
     sizes = sum(first.values()), sum(second.values())
     require(drawn is not None or sizes[0] == sizes[1], "two documents have different sizes")
@@ -2898,7 +2893,6 @@ NAMES = (
 KINDS = {name: globals()[re.sub("[^a-z]+", "_", name.lower())] for name in NAMES.split("; ")}
 
 
-# Kinds that may have names of points, on which no claim rests.
 LABELLED = ("worst leakage", "approximate worst guess", "optimal design", "released mechanism")
 
 
@@ -2907,7 +2901,6 @@ def long(value: Any) -> int:
     return len(value) if isinstance(value, list) else min(value, 10**9) if type(value) is int else 0
 
 
-# Kinds whose tables are compared or added up, never multiplied by each other.
 ADDED = ("optimal design", "leakage design", "likelihood", "documents", "released mechanism")
 
 
@@ -2924,7 +2917,8 @@ def expected_seconds(proof: Content) -> float:
         size, edges, listed = long(space.get("size")), long(space.get("edges")), long(space.get("pairs"))
         steps += 3.0 * (size + edges) + 4.0 * listed * max(map(long, rows), default=0)
         if any(f'"{name}"' in text for name in ("kernel", "packing", "blocks")):
-            steps += 3.0 * min(size, LARGEST_TABLE) * (size + edges) if edges >= size or size < 100 else 0
+            every = edges >= size or size < 100 or '"kernel"' in text
+            steps += 3.0 * min(size, LARGEST_TABLE) * (size + edges) if every else 0
     if isinstance(upper, dict) and "reach" in upper:
         held, reach = children(upper.get("weights")), min(long(upper["reach"]), 1000)
         sides = (proof.get("rows"), long(held)), (proof.get("columns"), max(map(long, held), default=0))
@@ -3012,8 +3006,10 @@ def bound(seconds: float) -> None:
     with contextlib.suppress(ImportError, ValueError, OSError):
         import resource
 
-        for kind, most in ((resource.RLIMIT_CPU, int(seconds) + 60), (resource.RLIMIT_AS, 2**33)):
-            resource.setrlimit(kind, (most, most))
+        # The system tells first, and the check ends in a sentence; a minute later it ends the program.
+        signal.signal(signal.SIGXCPU, lambda *_: Work.spend(Work.most + 1))
+        resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 60, int(seconds) + 120))
+        resource.setrlimit(resource.RLIMIT_AS, (2**33, 2**33))
 
 
 def main(arguments: Sequence[str] | None = None, bounded: bool = False) -> int:
