@@ -85,7 +85,7 @@ def test_what_a_command_was_told_comes_back() -> None:
     ("shown", "words"),
     [
         (lambda: base.growth(ONE), "2.718282"),
-        (lambda: base.growth(Fraction(40)), "235385266837020000.000000"),
+        (lambda: base.growth(Fraction(40)), "235385266837019985.407900"),
         (lambda: base.growth(Fraction(81, 2)), "e^40.5"),
         (lambda: base.measured(Fraction(1, 3), down=True), "0.333333"),
         (lambda: base.measured(HALF, down=False), "0.5"),

@@ -105,7 +105,7 @@ def audit(file: Path, force: bool, as_json: bool, report: Path | None, proof: Pa
         as_json,
         found.passed,
         proof=lambda: drawn_proof(scenario),
-        about=file,
+        about=(file,),
         data={"passed": found.passed},
     )
     if not found.passed:
@@ -158,7 +158,7 @@ def answer(
             if found.certificate is None
             else identified(found.certificate, scenario, **found.told)
         ),
-        about=file,
+        about=(file,),
     )
     return True
 
@@ -201,7 +201,7 @@ def estimate(
         json=as_json,
         page=lambda command: page(found, texts, command),
         proof=certificate,
-        about=file,
+        about=(file,),
         good=found.estimate.unique is not False,
     )
     return True
@@ -248,6 +248,7 @@ def compare(
             if found.certificate is None
             else found.certificate.with_identity(digest_of(first, second))
         ),
+        about=(first, second),
     )
     if not found.good:
         raise typer.Exit(1)
@@ -278,7 +279,7 @@ def release(
     if preview:
         would: Any = look(scenario, output=given["output"], despite_accept=given["despite_accept"])
         data = {"possible": would.possible}
-        _show(would, scenario, asked, as_json, would.possible, data=data, proof=law, about=file)
+        _show(would, scenario, asked, as_json, would.possible, data=data, proof=law, about=(file,))
         if not would.possible:
             raise typer.Exit(1)
         return True
@@ -290,5 +291,5 @@ def release(
             **given,
         )
     law = law if done.secure else lambda: SEEDED
-    _show(done, scenario, asked, as_json, done.secure, proof=law, about=file)
+    _show(done, scenario, asked, as_json, done.secure, proof=law, about=(file,))
     return True

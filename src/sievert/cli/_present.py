@@ -11,7 +11,7 @@ import shlex
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from itertools import zip_longest
@@ -71,7 +71,7 @@ def present(
     json: bool,
     page: Callable[[str], str] | None = None,
     proof: Callable[[], Proof | str] | None = None,
-    about: Path | None = None,
+    about: Sequence[Path] = (),
     title: str | None = None,
     good: bool = True,
     table: Callable[[], None] | None = None,
@@ -81,9 +81,9 @@ def present(
     """Write what was asked for, then print the answer.
 
     `page`, which is told the command, and `proof`, which the page carries too, are made only when they are
-    asked for; a text instead of a proof says why there is none. `about` is the file that the proof is checked
-    against; `data` goes into the JSON beside the result's own; `table` prints one below the sections, and
-    `notes` come last.
+    asked for; a text instead of a proof says why there is none. `about` are the files that the proof is
+    checked against; `data` goes into the JSON beside the result's own; `table` prints one below the sections,
+    and `notes` come last.
     """
     written = _keep(asked, page, None if proof is None else cache(proof), about)
     if json:
@@ -102,7 +102,7 @@ def _keep(
     asked: Asked,
     page: Callable[[str], str] | None,
     proof: Callable[[], Proof | str] | None,
-    about: Path | None,
+    about: Sequence[Path],
 ) -> list[str]:
     """Write the page and the proof, and say so in the order of the options."""
     said = []
@@ -111,12 +111,12 @@ def _keep(
             asked.write_text(path, _with_proof(page(typed_command()), proof))
             said.append(f"Report written to {path}")
         if option == "proof" and proof is not None:
-            check = "" if about is None else f"; check it with: sievert verify {path} {about}"
+            check = shlex.join(["sievert", "verify", *map(str, (path, *about))])
             unproved = _save(asked, path, proof())
             said.append(
                 f"There is no certificate to save: {unproved}"
                 if unproved
-                else f"Proof written to {path}{check}"
+                else f"Proof written to {path}; check it with: {check}"
             )
     return said
 

@@ -130,7 +130,7 @@ def _present(
         table=table,
         data={"passed": passed},
         proof=proof,
-        about=about,
+        about=(about,),
     )
     if not passed:
         raise typer.Exit(1)

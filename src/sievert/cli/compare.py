@@ -53,6 +53,7 @@ def compare(
             if certificate is None
             else certificate.with_identity(digest_of(first, second))
         ),
+        about=(first, second),
         good=result.can_replace is True,
         notes=[result.note] if result.note else [],
     )

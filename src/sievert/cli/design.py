@@ -72,7 +72,7 @@ def design(
             if result.certificate is None
             else identified(result.certificate, scenario, eps=eps)
         ),
-        about=file,
+        about=(file,),
         table=None if columns is None else lambda: print_table(*columns, named=True),
         data={
             "uncertified": result.uncertified,

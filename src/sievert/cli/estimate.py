@@ -100,6 +100,7 @@ def estimate(
         json=as_json,
         page=lambda command: page(result, scenario, command),
         proof=certificate,
+        about=(file,),
         good=isinstance(result, FileTable)
         or (result.estimate.total_gap is not None and result.estimate.unique is not False),
         table=lambda: _print_table(result),

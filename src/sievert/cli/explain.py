@@ -189,6 +189,7 @@ def _present(
         json=as_json,
         page=lambda command: page(found, None if scenario is None else scenario.to_toml(), command),
         proof=certificate,
+        about=() if scenario is None else scenario.reads()[:1],
         good=found.passed,
         data={"passed": found.passed} if answer is None else None,
     )

@@ -44,7 +44,7 @@ def infer(
         json=as_json,
         page=lambda command: page(result, scenario, command),
         proof=lambda: str(result.uncertified) if best is None else identified(best.certificate, scenario),
-        about=file,
+        about=(file,),
         good=result.passed,
         data={"passed": result.passed},
     )

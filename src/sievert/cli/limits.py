@@ -46,4 +46,5 @@ def limits(
         proof=lambda: (
             str(result.uncertified) if certificate is None else identified(certificate, scenario, eps=eps)
         ),
+        about=(file,),
     )

@@ -114,7 +114,7 @@ def release(
             json=as_json,
             page=lambda command: page(would, scenario, command),
             proof=law,
-            about=file,
+            about=(file,),
             good=possible,
             data={"possible": possible},
         )
@@ -164,7 +164,7 @@ def release(
         json=as_json,
         page=lambda command: page(done, scenario, command),
         proof=law if done.secure else lambda: others.SEEDED,
-        about=file,
+        about=(file,),
         title=scenario.title,
         good=done.secure,
     )

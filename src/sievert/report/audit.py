@@ -282,7 +282,7 @@ def _worst(audit: Audit) -> list[str]:
         if worst.exact is not None
         else f"some gives away {in_bits(worst.lower.bits, 3)}"
     )
-    certified = "" if worst.certificate is None else ", certified"
+    certified = "" if worst.certificate is None else ", certified (sievert limits --proof saves that)"
     each = ((worst.diameter, "diameter"), (worst.radius, "radius"), (worst.packing, "packing"))
     bounds = ", ".join(f"{in_bits(bound.bits, 3)} ({name})" for bound, name in each)
     last = "exactly" if worst.exact is not None else "at most"
