@@ -7,11 +7,13 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 import sievert as sv
 from sievert.cli import main
 from sievert.cli.app import app
+from sievert.cli.init import _ask
 from sievert.errors import FileError
 from sievert.files import Scenario, document_schema, documents_schema, values_of, vectors_schema
 from sievert.questions import headline
@@ -279,3 +281,15 @@ def test_a_scenario_in_place_of_a_budget_names_its_budget(capsys):
     code, said = run(capsys, "ledger", "examples/census-count.toml")
     assert code == 2
     assert "examples/budgets/census.toml" in said.err
+
+
+@pytest.mark.parametrize(("raised", "seen"), [(KeyboardInterrupt, KeyboardInterrupt), (EOFError, FileError)])
+def test_ctrl_c_at_a_question_is_an_interrupt(
+    monkeypatch: pytest.MonkeyPatch, raised: type[BaseException], seen: type[BaseException]
+) -> None:
+    def stop(_: str) -> str:
+        raise raised
+
+    monkeypatch.setattr(sys.modules[typer.prompt.__module__], "visible_prompt_func", stop)
+    with pytest.raises(seen):
+        _ask("1. Which values can a record have?", None)

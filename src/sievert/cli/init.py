@@ -160,7 +160,9 @@ def _ask(question: str, default: str | None) -> str:
     """One answer; where nobody is there to give it, what to do instead."""
     try:
         return str(typer.prompt(question, default=default))
-    except typer.Abort:
+    except typer.Abort as problem:
+        if isinstance(problem.__context__, KeyboardInterrupt):
+            raise KeyboardInterrupt from None
         raise FileError(
             f"nobody answered “{question}”; give options: --values no,yes --query histogram --eps 1"
         ) from None

@@ -70,6 +70,7 @@ from ._words import eps_in_words as eps_in_words
 from ._words import guess_words as guess_words
 from ._words import in_bits as in_bits
 from ._words import in_percent as in_percent
+from ._words import in_releases as in_releases
 from ._words import in_share as in_share
 from ._words import in_tenths as in_tenths
 from ._words import number as number

@@ -16,6 +16,7 @@ __all__ = [
     "guess_words",
     "in_bits",
     "in_percent",
+    "in_releases",
     "in_share",
     "in_tenths",
     "number",
@@ -89,6 +90,15 @@ def in_bits(value: float, digits: int = 4) -> str:
     """
     text = amount(value, digits)
     return f"{text} bit" if text == "1" else f"{text} bits"
+
+
+def in_releases(count: int) -> str:
+    """How many releases, in words.
+
+    >>> in_releases(1), in_releases(10)
+    ('1 release', '10 releases')
+    """
+    return f"{count} release{'' if count == 1 else 's'}"
 
 
 def in_percent(value: float) -> str:

@@ -18,7 +18,7 @@ from sievert.design import optimal_mechanism
 from sievert.errors import FileError
 from sievert.files import TextScenario
 from sievert.measures import losses
-from sievert.numerics import exp_or_infinity, in_percent, positive, probability, whole
+from sievert.numerics import exp_or_infinity, in_percent, in_releases, positive, probability, whole
 from sievert.proofs import Proof
 from sievert.questions._answer import Answer
 from sievert.questions._document_attack import equal_success
@@ -231,7 +231,7 @@ def _breach(scenario: TextScenario, observations: Sequence[int] | None = None) -
     counts = tuple(observations or RELEASES)
     guesses = {k: guess_at(k * nats, candidates) for k in counts}
     until = next((k for k, guess in guesses.items() if guess >= 0.9), None)
-    said = f"after {until} release(s)" if until else f"not within {counts[-1]} releases"
+    said = f"after {in_releases(until)}" if until else f"not within {in_releases(counts[-1])}"
     certificate, why = _proof(scenario, nats, counts[-1])
     return DocumentsAnswer(
         "breach",
@@ -240,7 +240,7 @@ def _breach(scenario: TextScenario, observations: Sequence[int] | None = None) -
         f"{candidates} reaches 90 % {said}.",
         {"nats": nats, "guesses": guesses, "until": until, "candidates": candidates},
         tuple(
-            f"{k} release(s): {_said(k * nats)}, a guess of {in_percent(p)} at most"
+            f"{in_releases(k)}: {_said(k * nats)}, a guess of {in_percent(p)} at most"
             for k, p in list(guesses.items())[:20]
         ),
         until is None,

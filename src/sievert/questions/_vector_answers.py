@@ -8,7 +8,7 @@ from typing import Any
 
 from sievert.errors import FileError
 from sievert.files import VectorScenario
-from sievert.numerics import in_percent, probability, whole
+from sievert.numerics import in_percent, in_releases, probability, whole
 from sievert.questions._largest_level import largest_level
 from sievert.questions._vector_audit import DISTANCES
 from sievert.questions._vector_design import design_vectors
@@ -191,7 +191,8 @@ def _breach(scenario: VectorScenario, observations: Sequence[int] | None = None)
     }
     until = {how: next((k for k, p in row.items() if p >= SURE), None) for how, row in rows.items()}
     said = {
-        how: f"after {k} releases" if k else f"not within {counts[-1]} releases" for how, k in until.items()
+        how: f"after {in_releases(k)}" if k else f"not within {in_releases(counts[-1])}"
+        for how, k in until.items()
     }
     return VectorsAnswer(
         "breach",
@@ -200,7 +201,7 @@ def _breach(scenario: VectorScenario, observations: Sequence[int] | None = None)
         f"hash, {said['fresh']} under fresh ones.",
         {"guesses": rows, "until": until, "distance": here},
         tuple(
-            f"{k} release(s): {in_percent(rows['same'][k])} under the same hash, "
+            f"{in_releases(k)}: {in_percent(rows['same'][k])} under the same hash, "
             f"{in_percent(rows['fresh'][k])} under fresh ones"
             for k in counts
         ),
