@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from more_proofs import MORE
-from opinions import disagreement, first_opinion, second_opinion
+from opinions import CHECKER, disagreement, first_opinion, second_opinion
 from test_every_check import BASES
 
 FORMAT = {"format": "sievert proof 1"}
@@ -88,6 +88,20 @@ def test_both_say_what_rounding_may_hide() -> None:
     }
     for judge in BOTH:
         assert "(to 4.0e-09)" in judge(content).statement
+
+
+def test_what_a_prior_misses_1_by_is_told() -> None:
+    content = {
+        **BASES["deficiency of a prior"](),
+        "prior": [["3/4", "2500000001/10000000000"]],
+        "upper": "1/11",
+    }
+    for judge in BOTH:
+        assert "(to 2.0e-10)" in judge(content).statement
+
+
+def test_first_points_of_orbits_that_read_otherwise_from_behind() -> None:
+    assert CHECKER.first_points([0, 0, 1, 2, 1]) == [0, 2, 3]
 
 
 # ── Other shapes of the same data ───────────────────────────────────────────────────────────────────────────
