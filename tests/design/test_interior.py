@@ -10,7 +10,7 @@ import sievert as sv
 from sievert.design import _interior
 from sievert.design._columns import Breakdown, columns_on
 from sievert.design._optimal import decay_of
-from sievert.design._problem import Piece, Problem
+from sievert.design._problem import Piece, Problem, necessary
 from sievert.design._reach import block_order, cut, most_blocks, reached
 from sievert.errors import MechanismError, TooLargeError
 from sievert.mechanisms import privacy
@@ -385,3 +385,11 @@ def test_a_device_without_floats_of_64_bits_is_refused(monkeypatch: pytest.Monke
         monkeypatch.setattr(type(there), "put", put)
         with pytest.raises(MechanismError, match="no floats of 64 bits"):
             sv.optimal_mechanism(metric, 0.5, random_prior(9), loss, method="interior", gap=0.1)
+
+
+def test_the_same_pairs_are_needed_in_another_order() -> None:
+    points = places(4)
+    piece = piece_of(sv.metrics.euclidean(points), 0.5, random_prior(16), loss_of(points, "distance"))
+    turned = piece.ordered(np.random.default_rng(0).permutation(16))
+    found = necessary(turned.pairs, turned.exponents, turned.distances)
+    assert (turned.needed == found).all() and len(found) < len(piece.pairs)

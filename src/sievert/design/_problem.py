@@ -196,13 +196,15 @@ class Piece:
         """The same piece with its points in another order; edges keep theirs."""
         place = np.empty(self.size, dtype=np.intp)
         place[order] = np.arange(self.size)
-        return replace(
+        found = replace(
             self,
             groups=self.groups[order],
             pairs=place[self.pairs],
             cost=self.cost[order],
             loss=self.loss[:, order],
         )
+        found.__dict__["needed"] = self.needed
+        return found
 
     def arc_from(self, edge: IndexArray, left: IndexArray) -> IndexArray:
         """The arc of the whole problem along an edge of this piece, with the given point on its left."""
