@@ -22,7 +22,14 @@ from sievert.numerics import exp_or_infinity, in_percent, in_releases, positive,
 from sievert.proofs import Proof
 from sievert.questions._answer import Answer
 from sievert.questions._document_attack import equal_success
-from sievert.questions._document_audit import SEED, TRIED, guess_at, reference_nats
+from sievert.questions._document_audit import (
+    SEED,
+    TRIED,
+    guess_at,
+    nats_within,
+    reference_nats,
+    varied_nats,
+)
 from sievert.questions._largest_level import largest_level
 from sievert.text import (
     MEANINGFUL,
@@ -139,22 +146,9 @@ def _is_solved(scenario: TextScenario, nats: float) -> bool:
 
 def _weakest(scenario: TextScenario, guess: float, releases: int) -> DocumentsAnswer:
     """Backwards: the largest ε at which nobody guesses better; nats are proportional to ε."""
-    once, candidates = reference_nats(scenario)
-    if math.isinf(once) or once <= 0:
-        raise FileError(
-            f"{scenario.source}: no ε can be found: a release tells the references apart whatever it is, or "
-            "they are the same; hide lengths with documents.length, or name other references"
-        )
-    if guess <= 1 / candidates:
-        raise FileError(
-            f"--guess is {guess:g}; a blind guess among {candidates} is right with probability "
-            f"{1 / candidates:g} already"
-        )
-    eps = math.inf
-    if guess < 1:
-        wanted = math.log(guess) + math.log(candidates - 1) - math.log1p(-guess)
-        eps = scenario.mechanism.eps * wanted / (releases * once)
+    once, candidates = varied_nats(scenario)
     own = scenario.mechanism.eps
+    eps = own * nats_within(guess, candidates, "--guess") / (releases * once)
     return DocumentsAnswer(
         "explain",
         scenario.title,

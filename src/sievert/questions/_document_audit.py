@@ -12,6 +12,7 @@ from itertools import combinations
 
 import numpy as np
 
+from sievert.errors import FileError
 from sievert.files import TextScenario
 from sievert.numerics import in_percent
 from sievert.results import Result
@@ -24,8 +25,10 @@ __all__ = [
     "Pair",
     "audit_documents",
     "guess_at",
+    "nats_within",
     "profile_of",
     "reference_nats",
+    "varied_nats",
 ]
 
 # Vocabularies whose pairs of words are looked at for the tight ε: a few seconds.
@@ -133,6 +136,16 @@ def guess_at(nats: float, candidates: int) -> float:
     return 1 / (1 + (candidates - 1) * math.exp(-nats))
 
 
+def nats_within(guess: float, candidates: int, what: str) -> float:
+    """The most nats at which `guess_at` is no better; `what` names the limit where it is refused."""
+    if guess <= 1 / candidates:
+        raise FileError(
+            f"{what} is {guess:g}; a blind guess among {candidates} is right with probability "
+            f"{1 / candidates:g} already"
+        )
+    return math.log(guess) + math.log(candidates - 1) - math.log1p(-guess) if guess < 1 else math.inf
+
+
 def _failed(scenario: TextScenario, worst: float | None, guess: float | None) -> tuple[str, ...]:
     accept = scenario.document.accept
     if accept is None:
@@ -215,6 +228,17 @@ def reference_nats(scenario: TextScenario) -> tuple[float, int]:
     scenario.check()
     worst = max((pair.promise.nats for pair in _pairs(scenario)), default=None)
     return (_word_nats(scenario), 2) if worst is None else (worst, len(scenario.references))
+
+
+def varied_nats(scenario: TextScenario) -> tuple[float, int]:
+    """The same where another ε changes them; refused where none does."""
+    once, candidates = reference_nats(scenario)
+    if math.isinf(once) or once <= 0:
+        raise FileError(
+            f"{scenario.source}: no ε can be found: a release tells the references apart whatever it is, or "
+            "they are the same; hide lengths with documents.length, or name other references"
+        )
+    return once, candidates
 
 
 def _pairs(scenario: TextScenario) -> tuple[Pair, ...]:

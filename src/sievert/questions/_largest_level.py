@@ -11,7 +11,7 @@ from sievert.errors import FileError
 from sievert.files import TextScenario, VectorScenario
 from sievert.limits import six_digits
 from sievert.numerics import advance
-from sievert.questions._document_audit import reference_nats
+from sievert.questions._document_audit import nats_within, varied_nats
 from sievert.results import Result
 
 __all__ = ["LargestLevel", "largest_level"]
@@ -67,22 +67,10 @@ def largest_level(
 
 def _of_documents(scenario: TextScenario, limits: Mapping[str, float]) -> LargestLevel:
     """Nats between documents are proportional to ε."""
-    once, candidates = reference_nats(scenario)
-    if math.isinf(once) or once <= 0:
-        raise FileError(
-            f"{scenario.source}: no ε can be found: a release tells the references apart whatever it is, or "
-            "they are the same; hide lengths with documents.length, or name other references"
-        )
-    nats = limits.get("nats", math.inf)
+    once, candidates = varied_nats(scenario)
     guess = limits.get("guess", 1.0)
-    if guess <= 1 / candidates:
-        raise FileError(
-            f"{scenario.source}, accept.guess: is {guess:g}; a blind guess among {candidates} is right with "
-            f"probability {1 / candidates:g} already"
-        )
-    if guess < 1:
-        nats = min(nats, math.log(guess) + math.log(candidates - 1) - math.log1p(-guess))
-    own = scenario.mechanism.eps
+    guessed = nats_within(guess, candidates, f"{scenario.source}, accept.guess:")
+    nats, own = min(limits.get("nats", math.inf), guessed), scenario.mechanism.eps
     return LargestLevel("eps", _rounded(own * nats / once, falls=False), own)
 
 
