@@ -1,0 +1,5 @@
+"""Another user of the machine: processes, temporary files, ports and links."""
+
+# ── the studio's link ───────────────────────────────────────────────────────────────────────────────
+
+# ── temporary and private files ─────────────────────────────────────────────────────────────────────
