@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from sievert.errors import FileError
@@ -16,6 +17,7 @@ from sievert.questions._vector_promise import VectorsAnswer, account_of, at_leve
 from sievert.vectors import (
     NoisyHash,
     channel,
+    distance_text,
     estimate_distance,
 )
 
@@ -62,8 +64,10 @@ def _explain(
         return scenario.mechanism.xi(distance, delta), scenario.mechanism.guess(distance)
 
     rows = {d: row(d) for d in DISTANCES}
+    measured = scenario.hashing.measured
+    apart = partial(distance_text, measured)
     lines = [
-        f"{180 * d:.3g}° apart: {xi:.4g} nats but for probability {delta:g}; a guess between the two rises "
+        f"{apart(d)} apart: {xi:.4g} nats but for probability {delta:g}; a guess between the two rises "
         f"from 50.0% to {in_percent(right)}"
         for d, (xi, right) in rows.items()
     ]
@@ -77,7 +81,7 @@ def _explain(
     return VectorsAnswer(
         "explain",
         scenario.title,
-        f"Between two users {180 * here:.3g}° apart a guess rises from 50.0% to {most}{in_percent(likely)}"
+        f"Between two users {apart(here)} apart a guess rises from 50.0% to {most}{in_percent(likely)}"
         f"{again}; near users are hard to tell apart, far ones are not.",
         {
             "distance": here,
@@ -88,8 +92,8 @@ def _explain(
         },
         tuple(lines),
         xi <= MEANINGFUL,
-        tuple((180 * d, xi) for d, (xi, _) in rows.items()),
-        "angle between two users (degrees)",
+        tuple((180 * d if measured == "angle" else d, xi) for d, (xi, _) in rows.items()),
+        "angle between two users (degrees)" if measured == "angle" else f"{measured} of two users",
         certificate,
         why,
         told,
@@ -184,6 +188,7 @@ def _repeatable(scenario: VectorScenario) -> NoisyHash:
 
 def _breach(scenario: VectorScenario, observations: Sequence[int] | None = None) -> VectorsAnswer:
     here = scenario.document.vectors.distance
+    apart = distance_text(scenario.hashing.measured, here)
     counts = tuple(range(1, 11)) if observations is None else tuple(observations)
     account = _repeatable(scenario).account(here)
     rows = {
@@ -197,7 +202,7 @@ def _breach(scenario: VectorScenario, observations: Sequence[int] | None = None)
     return VectorsAnswer(
         "breach",
         scenario.title,
-        f"Which of two users {180 * here:.3g}° apart it is, is told with 90 % {said['same']} under the same "
+        f"Which of two users {apart} apart it is, is told with 90 % {said['same']} under the same "
         f"hash, {said['fresh']} under fresh ones.",
         {"guesses": rows, "until": until, "distance": here},
         tuple(
@@ -253,7 +258,10 @@ def compare_vectors(
         raise FileError(f"{second.source}: has another delta than {first.source}; compare at one δ")
     curves = [{d: item.mechanism.xi(d, delta) for d in DISTANCES} for item in (first, second)]
     safer = all(curves[1][d] <= curves[0][d] * (1 + 1e-9) for d in DISTANCES)
-    lines = [f"{180 * d:.3g}°: {curves[0][d]:.4g} against {curves[1][d]:.4g} nats" for d in DISTANCES]
+    measured = first.hashing.measured
+    lines = [
+        f"{distance_text(measured, d)}: {curves[0][d]:.4g} against {curves[1][d]:.4g} nats" for d in DISTANCES
+    ]
     facts: dict[str, Any] = {
         "curves": [{str(d): xi for d, xi in one.items()} for one in curves],
         "delta": delta,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from sievert.files import VectorScenario
 from sievert.numerics import in_percent
 from sievert.results import Result
-from sievert.vectors import NoisyHash, PaperBounds, ReIdentification, paper_bounds
+from sievert.vectors import NoisyHash, PaperBounds, ReIdentification, distance_text, paper_bounds
 
 __all__ = ["DISTANCES", "VectorsAudit", "audit_vectors", "failed_limits"]
 
@@ -34,7 +34,7 @@ class VectorsAudit(Result):
     Attributes
     ----------
     distance, delta : what the answers are about, as the file says
-    angle : the distance in degrees
+    measured : what the distance is: an angle, a Jaccard distance, a distance
     xi : nats that two such users are told apart by, but for a probability δ
     guess : best guess which of the two it is, each as likely before; an upper bound unless `exact`
     worst : nats between any two users under this very hash, without δ: what a release is charged
@@ -52,7 +52,7 @@ class VectorsAudit(Result):
     hash: str
     bits: int
     distance: float
-    angle: float
+    measured: str
     delta: float
     xi: float
     guess: float
@@ -72,10 +72,16 @@ class VectorsAudit(Result):
         most = "" if self.exact else "at most "
         traced = "" if self.threat is None else f"; {self.threat}"
         return (
-            f"Somebody within an angle of {self.angle:.3g}° can be told from you by {self.xi:.4g} nats, but "
+            f"Somebody within {self._reach()} can be told from you by {self.xi:.4g} nats, but "
             f"for a probability of {self.delta:g}: a guess between the two is right {most}"
             f"{in_percent(self.guess)} of times{traced}."
         )
+
+    def _reach(self) -> str:
+        """The distance that the sentence is about: an angle of 9°, a Jaccard distance of 0.2."""
+        if self.measured == "angle":
+            return f"an angle of {distance_text(self.measured, self.distance)}"
+        return f"a {self.measured} of {self.distance:.3g}"
 
 
 def audit_vectors(scenario: VectorScenario) -> VectorsAudit:
@@ -97,7 +103,7 @@ def audit_vectors(scenario: VectorScenario) -> VectorsAudit:
         str(scenario.hashing.identity),
         scenario.hashing.bits,
         model.distance,
-        180 * model.distance,
+        scenario.hashing.measured,
         model.delta,
         xi,
         guess,

@@ -36,7 +36,7 @@ from sievert.tables import (
     open_rows,
     read_table,
 )
-from sievert.vectors import Codes, HashIdentity, HyperplaneLSH
+from sievert.vectors import Codes, HashIdentity, HyperplaneLSH, distance_text
 
 __all__ = ["ReleasedCodes", "VectorsJob", "VectorsPreview", "VectorsRelease", "read_released_codes"]
 
@@ -120,8 +120,9 @@ class VectorsJob(DescribedJob):
     def meaning(self) -> str:
         model = self.scenario.document.vectors
         xi = self.scenario.mechanism.xi(model.distance, model.delta)
+        apart = distance_text(self.scenario.hashing.measured, model.distance)
         return (
-            f"Two users {180 * model.distance:.3g}° apart are told apart by {xi:.4g} nats, but for a "
+            f"Two users {apart} apart are told apart by {xi:.4g} nats, but for a "
             f"probability of {model.delta:g}."
         )
 

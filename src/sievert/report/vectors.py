@@ -14,7 +14,7 @@ from sievert.report import plots
 from sievert.report._page import Page, Picture, Sections, answer_content, page_html
 from sievert.report.release import near
 from sievert.results import Result
-from sievert.vectors import NoisyHash, loss_curve
+from sievert.vectors import NoisyHash, distance_text, loss_curve
 
 __all__ = ["content", "lines", "match_lines", "page"]
 
@@ -77,8 +77,8 @@ def audit_lines(found: VectorsAudit) -> Sections:
     promised = [
         f"{found.mechanism} (sampler = {found.sampler!r}).",
         f"{found.hash}.",
-        f"{found.xi:.6g} nats at {found.angle:.3g}° and δ = {found.delta:g} ({kind}; the observer sees "
-        f"{found.view}, {found.quantifier}).",
+        f"{found.xi:.6g} nats at {distance_text(found.measured, found.distance)} and δ = {found.delta:g} "
+        f"({kind}; the observer sees {found.view}, {found.quantifier}).",
         f"Any two users, under this very hash and without δ: {found.worst:.6g} nats.",
         f"A guess which of two such users it is rises from 50.0% to {in_percent(found.guess)} at most.",
     ]
@@ -86,7 +86,10 @@ def audit_lines(found: VectorsAudit) -> Sections:
         ("What is promised", promised),
         (
             "By distance",
-            [f"{180 * d:.3g}°: {xi:.4g} nats but for δ = {found.delta:g}" for d, xi in found.curve.items()],
+            [
+                f"{distance_text(found.measured, d)}: {xi:.4g} nats but for δ = {found.delta:g}"
+                for d, xi in found.curve.items()
+            ],
         ),
     ]
     if found.threat is not None:

@@ -41,6 +41,7 @@ from ._hashing import HyperplaneLSH as HyperplaneLSH
 from ._hashing import LocalityHash as LocalityHash
 from ._hashing import MinHash as MinHash
 from ._hashing import PStable as PStable
+from ._hashing import distance_text as distance_text
 from ._kinds import HashFamily as HashFamily
 from ._kinds import VectorFamily as VectorFamily
 from ._laplace_account import LaplaceAccountant as LaplaceAccountant

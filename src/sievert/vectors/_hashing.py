@@ -29,12 +29,17 @@ from sievert.vectors._codes import MOST_BITS, Codes, HashIdentity, pack_bits
 from sievert.vectors._distance import angular_distance
 from sievert.vectors._rows import Rows, dense, lengths, nonzero, piece, read_rows, refuse_zeros
 
-__all__ = ["HyperplaneLSH", "LocalityHash", "MinHash", "PStable"]
+__all__ = ["HyperplaneLSH", "LocalityHash", "MinHash", "PStable", "distance_text"]
 
 LARGEST_DRAW = 500_000_000
 BLOCK = 16_384
 # Relative rounding of single and double precision.
 SINGLE, DOUBLE = 2.0**-24, 2.0**-53
+
+
+def distance_text(measured: str, distance: float) -> str:
+    """The distance of two vectors as text: an angle in degrees, any other distance by its name."""
+    return f"{180 * distance:.3g}°" if measured == "angle" else f"{measured} {distance:.3g}"
 
 
 class LocalityHash(ABC):
@@ -44,11 +49,13 @@ class LocalityHash(ABC):
     ----------
     dimension, bits, seed : as given
     values : values of one coordinate of the code
+    measured : the distance of vectors that decides how often coordinates differ
     independent : whether coordinates are independent, as the exact accountant assumes
     identity : what users and curator must agree on
     """
 
     kind: str
+    measured: str = "angle"
     values: int = 2
     independent: bool = True
     dtype: str = "float32"
@@ -309,6 +316,7 @@ class MinHash(LocalityHash):
     """
 
     kind = "minhash"
+    measured = "Jaccard distance"
     dtype = "uint64"
 
     def __init__(self, dimension: int, bits: int, seed: int, *, values: int = 2) -> None:
@@ -366,6 +374,7 @@ class PStable(LocalityHash):
     """
 
     kind = "p-stable"
+    measured = "distance"
     dtype = "float64"
 
     def __init__(self, dimension: int, bits: int, seed: int, *, width: float) -> None:
