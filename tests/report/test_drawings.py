@@ -23,7 +23,7 @@ def test_a_figure_without_a_browser_carries_its_numbers(figure, monkeypatch):
     assert "image/png" not in bundle
     assert "<table>" in _drawing._table(figure)
     assert "0.75" in _drawing._table(figure) or "75" in _drawing._table(figure)
-    assert figure._repr_html_() == _drawing._table(figure)
+    assert figure._repr_html_() == _drawing._table(figure) == bundle["text/html"]
 
 
 @pytest.mark.usefixtures("browser")
@@ -31,6 +31,34 @@ def test_a_figure_as_html_asks_no_other_machine(figure):
     html = figure._repr_html_()
     assert 'src="data:image/png;base64,' in html and "<table>" in html
     assert "http" not in html and "<script" not in html
+    assert figure._repr_mimebundle_()["text/html"] == html
+
+
+def test_labels_of_secrets_are_whole_and_beside_the_edges():
+    """Each label is drawn, away from the edges of its vertex, and the axis leaves room for it."""
+    blocks = sv.secrets.partition([["influenza", "common cold", "asthma"], ["fracture of arm", "sprain"]])
+    figure = sv.plots.policy_graph(blocks)
+    labels = {
+        text: (x, side)
+        for trace in figure.data
+        if trace.text is not None
+        for text, x, side in zip(trace.text, trace.x, trace.textposition, strict=True)
+    }
+    assert set(labels) == {"influenza", "common cold", "asthma", "fracture of arm", "sprain"}
+    left, right = figure.layout.xaxis.range
+    letters = (right - left) / 400 * 7  # the narrowest page is 400 pixels wide, a letter at most 7
+    for text, (x, side) in labels.items():
+        start = x - {"left": 1, "center": 0.5, "right": 0}[side.split()[1]] * len(text) * letters
+        assert left <= start and start + len(text) * letters <= right, text
+    parents = {"north": "country", "south": "country", "harbour": "south", "old town": "south", "country": ""}
+    tree = sv.plots.policy_graph(sv.secrets.tree(parents))
+    sides = {
+        text: side
+        for trace in tree.data
+        if trace.text is not None
+        for text, side in zip(trace.text, trace.textposition, strict=True)
+    }
+    assert len(set(sides.values())) > 1
 
 
 def test_a_browser_that_fails_is_none(figure, monkeypatch, tmp_path):

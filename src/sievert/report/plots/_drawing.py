@@ -48,8 +48,8 @@ class Drawing(go.Figure):  # type: ignore[misc]
         picture = still(self)
         if picture is not None:
             bundle["image/png"] = picture
-        else:
-            bundle.setdefault("text/html", _table(self))
+        # Plotly's own needs its library from elsewhere, and a page made by nbconvert takes this form first.
+        bundle["text/html"] = self._repr_html_()
         return bundle
 
     def _repr_html_(self) -> str:

@@ -67,8 +67,7 @@ def policy_graph(
     groups = _groups(graph, drawn, colour)
     spots = _places(drawn)
     names = [_name(vertex) for vertex in graph.nodes]
-    beside = _beside(drawn, spots)
-    told = _told(spots, names, beside)
+    labels, sides = _labels(spots, names, _sides(drawn, spots))
     figure = Drawing()
     _lines(figure, spots, edges, EDGE, 1.2, None)
     if witness is not None:
@@ -82,8 +81,8 @@ def policy_graph(
             x=spots[members, 0],
             y=spots[members, 1],
             mode="markers+text",
-            text=[told[member] for member in members],
-            textposition=[beside[member] for member in members],
+            text=[labels[member] for member in members],
+            textposition=[sides[member] for member in members],
             hovertext=[names[member] for member in members],
             cliponaxis=False,
             name=f"{colour} {number + 1}" if len(groups) <= 8 else "",
@@ -98,8 +97,9 @@ def policy_graph(
         )
     laid_out(figure, "", "")
     wide, high = _spans(spots)
+    left, right = _room(spots, labels, sides)
     # Room for the labels beside and above the outermost vertices.
-    figure.update_xaxes(visible=False, range=[-0.12 * wide, 1.12 * wide])
+    figure.update_xaxes(visible=False, range=[-max(left, 0.12) * wide, (1 + max(right, 0.12)) * wide])
     figure.update_yaxes(visible=False, range=[-0.12 * high, 1.12 * high])
     if high > LOW * wide:
         return figure.update_yaxes(scaleanchor="x", scaleratio=1)
@@ -167,42 +167,67 @@ def _spans(spots: NDArray[np.float64]) -> tuple[float, float]:
     return max(wide, 1.0), max(high, 1e-9)
 
 
-def _beside(drawn: igraph.Graph, spots: NDArray[np.float64]) -> list[str]:
-    """On which side of its vertex a label stands: outside of a circle, else above."""
-    found = ["top center"] * drawn.vcount()
-    for members in drawn.connected_components():
-        part = drawn.induced_subgraph(members)
-        if part.vcount() < 3 or not (part.density() == 1 or set(part.degree()) == {2}):
-            continue
-        away = spots[members] - spots[members].mean(axis=0)
-        turns = np.round(np.arctan2(away[:, 1], away[:, 0]) * 4 / math.pi).astype(int) % 8
-        for member, turn in zip(members, turns, strict=True):
-            found[member] = AROUND[turn]
-    return found
+def _sides(drawn: igraph.Graph, spots: NDArray[np.float64]) -> list[str]:
+    """On which side of its vertex a label is read best: above, or where the edges are farthest away."""
+    turns = np.arange(8) * math.pi / 4
+    sides = []
+    for vertex in range(drawn.vcount()):
+        x, y = (spots[drawn.neighbors(vertex)] - spots[vertex]).T
+        gaps = np.abs(np.angle(np.exp(1j * (turns[:, None] - np.arctan2(y, x)))))
+        free = gaps.min(axis=1, initial=math.pi)
+        above = AROUND.index("top center")
+        sides.append(AROUND[above if free[above] >= math.pi / 2 - 1e-9 else int(free.argmax())])
+    return sides
 
 
-def _told(spots: NDArray[np.float64], names: list[str], beside: list[str]) -> list[str]:
-    """The labels, and nothing where one would cover a vertex or a label before it."""
+SHIFT = {"left": -1.0, "center": -0.5, "right": 0.0}
+LIFT = {"top": 1.0, "middle": 0.0, "bottom": -1.0}
+
+
+def _labels(
+    spots: NDArray[np.float64], names: list[str], preferred: list[str]
+) -> tuple[list[str], list[str]]:
+    """The labels with their sides; no label where each side would cover a vertex or an earlier label."""
     wide, high = _spans(spots)
     scale = min(PHONE[0] / wide, PHONE[1] / high)
-    shift = {"left": -1.0, "center": -0.5, "right": 0.0}
-    lift = {"top": 1.0, "middle": 0.0, "bottom": -1.0}
     places = spots * scale
     boxes = np.column_stack([places[:, 0] - LETTER, places[:, 0] + LETTER, places[:, 1]])
     longest = LETTER * max(map(len, names))
-    told = []
-    for own, ((x, y), name, side) in enumerate(zip(places.tolist(), names, beside, strict=True)):
-        row, column = side.split()
+    labels, sides = [], []
+    for own, ((x, y), name, side) in enumerate(zip(places.tolist(), names, preferred, strict=True)):
         # Many labels keep an even distance.
         width = LETTER * len(name) if len(names) <= FEW else longest
-        left, middle = x + shift[column] * width, y + lift[row] * LINE
-        covers = (left <= boxes[:, 1]) & (left + width >= boxes[:, 0]) & (abs(middle - boxes[:, 2]) < LINE)
-        covers[own] = False
-        free = not covers.any()
-        told.append(name if free else "")
-        if free:
-            boxes = np.vstack([boxes, [left, left + width + LETTER, middle]])
-    return told
+        for tried in (side, "top center", "bottom center") if len(names) <= FEW else (side,):
+            row, column = tried.split()
+            left, middle = x + SHIFT[column] * width, y + LIFT[row] * LINE
+            covers = (
+                (left <= boxes[:, 1]) & (left + width >= boxes[:, 0]) & (abs(middle - boxes[:, 2]) < LINE)
+            )
+            covers[own] = False
+            if not covers.any():
+                labels.append(name)
+                sides.append(tried)
+                boxes = np.vstack([boxes, [left, left + width + LETTER, middle]])
+                break
+        else:
+            labels.append("")
+            sides.append(side)
+    return labels, sides
+
+
+def _room(spots: NDArray[np.float64], labels: list[str], sides: list[str]) -> tuple[float, float]:
+    """Shares of the drawing's width that labels need beyond its left and its right end, on a narrow page."""
+    wide, _ = _spans(spots)
+    narrow = 1.5 * PHONE[0]
+    beyond = [0.0, 0.0]
+    for (x, _), label, side in zip(spots.tolist(), labels, sides, strict=True):
+        width = LETTER * len(label) + LETTER
+        start = SHIFT[side.split()[1]] * width
+        beyond[0] = max(beyond[0], -start - x / wide * narrow / 2)
+        beyond[1] = max(beyond[1], start + width - (1 - x / wide) * narrow / 2)
+    # The vertices keep half of the page at least.
+    inner = max(narrow - sum(beyond), narrow / 2)
+    return beyond[0] / inner, beyond[1] / inner
 
 
 def _lines(
