@@ -258,7 +258,7 @@ class TruncatedGeometric(NoiseOnNumbers):
 
 @kind(Family, "geometric")
 class Geometric(NoiseOnNumbers):
-    """Geometric noise on all integers, the discrete Laplace."""
+    """Geometric noise on all multiples of the answer's step (counts: all integers), the discrete Laplace."""
 
     clamps = False
 

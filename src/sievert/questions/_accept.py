@@ -1,4 +1,4 @@
-"""Of several bounds on the guess about one record, the least: the mechanism's own, and its ε alone."""
+"""The limits of `[accept]`, and whether a mechanism keeps the ε, (ε, δ) or ρ that the file claims for it."""
 
 from __future__ import annotations
 

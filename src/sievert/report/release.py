@@ -301,7 +301,7 @@ def _page_of_release(found: Release, scenario: Scenario, command: str = "") -> s
         caption = f"And {more} more rows in the file." if more > 0 else ""
         tables = [Table("Released", [table.names[i] for i in shown], rows, caption)]
         pictures = [
-            _published(table),
+            *_published(table),
             *_shares(() if found.effect is None else found.effect.tables),
             *pictures,
         ]
@@ -377,22 +377,28 @@ def _noise(scenario: Scenario) -> list[Picture]:
     ]
 
 
-def _published(table: NoisyTable) -> Picture:
-    """The noisy numbers with their intervals."""
+def _published(table: NoisyTable) -> Iterator[Picture]:
+    """The noisy numbers with their intervals; each statistic on an axis of its own."""
     found = dict(zip(table.names, table.columns, strict=True))
     first = table.names.index("value")
-    cells = [
-        ", ".join(str(part) for part in cell if part is not None)
-        for cell in zip(*table.columns[:first], strict=True)
-    ]
+    size = len(found["value"])
     # A quantile has no interval in values: it stands for itself.
-    rows = zip(found["value"], *(found.get(name, found["value"]) for name in ("low", "high")), strict=True)
-    intervals = [
-        (float(value if low is None else low), float(value if high is None else high))
-        for value, low, high in rows
-    ]
-    return Picture(
-        "What is published",
-        "Every released number, and the interval in which the truth lies with the confidence of the file.",
-        plots.released_numbers(cells, [float(value) for value in found["value"]], intervals),
-    )
+    low, high = (found.get(name, found["value"]) for name in ("low", "high"))
+    statistics = found["query"] if "query" in table.names[:first] else [""] * size
+    for statistic in dict.fromkeys(statistics):
+        rows = [row for row in range(size) if statistics[row] == statistic]
+        values = [float(found["value"][row]) for row in rows]
+        groups = range(1 if statistic else 0, first)
+        names = [
+            ", ".join(str(cell) for i in groups if (cell := table.columns[i][row]) is not None) or statistic
+            for row in rows
+        ]
+        intervals = [
+            tuple(value if column[row] is None else float(column[row]) for column in (low, high))
+            for row, value in zip(rows, values, strict=True)
+        ]
+        yield Picture(
+            f"What is published: {statistic}" if statistic else "What is published",
+            "Each number with the interval that covers the truth at the file's confidence.",
+            plots.released_numbers(names, values, intervals),
+        )
