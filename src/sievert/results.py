@@ -113,6 +113,7 @@ if TYPE_CHECKING:
     from sievert.release import Afforded as Afforded
     from sievert.release import ChargedPlan as ChargedPlan
     from sievert.release import ChargedRelease as ChargedRelease
+    from sievert.release import DataFit as DataFit
     from sievert.release import DocumentsPreview as DocumentsPreview
     from sievert.release import DocumentsRelease as DocumentsRelease
     from sievert.release import Fit as Fit
@@ -197,7 +198,7 @@ ROOMS = {
     "questions.match": "Match",
     "questions.vectors": "VectorsAnswer VectorsAudit",
     "release": (
-        "Affordable Afforded ChargedPlan ChargedRelease DocumentsPreview DocumentsRelease Fit LedgerAccount "
+        "Affordable Afforded ChargedPlan ChargedRelease DataFit DocumentsPreview DocumentsRelease Fit LedgerAccount "
         "LedgerGuess PlannedReleases Preview Release VectorsPreview VectorsRelease"
     ),
     "spaces": "Automorphisms PairOrbits ProductSymmetries Symmetries",

@@ -24,6 +24,7 @@ eps = 1.0
 input = "data.csv"
 column = "letter"
 person = "id"
+fit = { unknown = 1, dropped = 1 }
 [release]
 output = "noisy.csv"
 ledger = "budget.toml"

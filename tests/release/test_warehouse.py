@@ -61,6 +61,7 @@ eps = 4000.0
 SOURCE
 column = ["region", "amount"]
 person = "id"
+fit = { unknown = 1, dropped = 1 }
 [release]
 output = "noisy.csv"
 ledger = "budget.toml"

@@ -1,5 +1,44 @@
 """The author of data: cells, headers and files that were made to mislead or to harm."""
 
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import sievert as sv
+from sievert.errors import DataError
+from sievert.release import DataFit
+
+WARDS = """version = 1
+[policy]
+values = ["north", "south"]
+records = 60000
+adjacency = "add-remove"
+[query]
+kind = "histogram"
+[mechanism]
+kind = "geometric"
+eps = 1.0
+[data]
+input = "visits.csv"
+column = "ward"
+[release]
+ledger = "budget.toml"
+output = "wards.csv"
+"""
+
+
+def written(folder: Path, text: str, rows: list[str], header: str = "ward") -> Path:
+    """A file, its budget and its table."""
+    (folder / "file.toml").write_text(text)
+    (folder / "budget.toml").write_text("person = 3.0\n")
+    (folder / "visits.csv").write_text("\n".join([header, *rows]) + "\n")
+    return folder / "file.toml"
+
+
 # ── what a cell means ───────────────────────────────────────────────────────────────────────────────
 
 # ── messages that quote cells ───────────────────────────────────────────────────────────────────────
@@ -7,3 +46,126 @@
 # ── outputs that carry cells on ─────────────────────────────────────────────────────────────────────
 
 # ── people and rows ─────────────────────────────────────────────────────────────────────────────────
+
+DROPPING = WARDS + 'unknown = "drop"\nmissing = "drop"\n'
+PEOPLE = DROPPING.replace("records = 60000", "records = 60000\nperson_records = 2").replace(
+    'column = "ward"', 'column = "ward"\nperson = "patient"'
+)
+
+
+def test_a_table_of_which_no_row_fits_is_not_charged(tmp_path: Path) -> None:
+    """A column of the wrong spelling with `unknown = "drop"`: formerly released from 0 of 50,000 rows."""
+    file = written(tmp_path, DROPPING, ["North", "South"] * 25_000)
+    seen: list[DataFit] = []
+    with pytest.raises(
+        DataError, match=r"no row fits: 0 of 50,000 \(0%\) rows fit; left out: 50,000"
+    ) as stopped:
+        sv.release.run(file, fit=seen.append)
+    assert stopped.value.exit_code == 4
+    assert (seen[0].rows, seen[0].counted, seen[0].left_out) == (50_000, 0, {"unknown": 50_000})
+    assert seen[0].unknown_values == (("'North'", 25_000), ("'South'", 25_000))
+    assert not (tmp_path / "wards.csv").exists() and not (tmp_path / "budget.ledger").exists()
+
+
+@pytest.mark.parametrize(
+    ("rows", "text", "stops"),
+    [
+        (["north"] * 99 + ["East"], DROPPING, None),
+        (["north"] * 98 + ["East"] * 2, DROPPING, r"data\.fit\.unknown allows 0\.01"),
+        (["north"] * 80 + [""] * 20, DROPPING, None),
+        (["north"] * 79 + [""] * 21, DROPPING, r"data\.fit\.dropped allows 0\.2"),
+        ([], DROPPING, "no row fits"),
+        (["East"] * 9, WARDS + 'unknown = { use = "north" }\n', "no row has a value of its own"),
+        (["East"] * 8 + ["south"], WARDS + 'unknown = { use = "north" }\n', None),
+        (
+            ["north"] * 79 + [""] * 21,
+            DROPPING.replace("[release]", "fit = { dropped = 0.21 }\n[release]"),
+            None,
+        ),
+    ],
+)
+def test_a_release_stops_before_the_charge_above_the_stated_shares(
+    tmp_path: Path, rows: list[str], text: str, stops: str | None
+) -> None:
+    file = written(tmp_path, text, [f'"{row}"' for row in rows])
+    if stops is None:
+        sv.release.run(file)
+        assert (tmp_path / "wards.csv").exists()
+    else:
+        with pytest.raises(DataError, match=stops):
+            sv.release.run(file)
+        assert not (tmp_path / "wards.csv").exists() and not (tmp_path / "budget.ledger").exists()
+
+
+def test_rows_beyond_the_limit_of_a_person_count_as_left_out(tmp_path: Path) -> None:
+    """900 rows of one person, 2 of which count, and 100 persons of one row."""
+    rows = ["north,ann"] * 900 + [f"south,p{number}" for number in range(100)]
+    file = written(tmp_path, PEOPLE + 'too_many = "sample"\n', rows, "ward,patient")
+    seen: list[DataFit] = []
+    with pytest.raises(DataError, match="898 beyond the limit of 1 person"):
+        sv.release.run(file, fit=seen.append)
+    assert (seen[0].counted, seen[0].over_limit, seen[0].persons_over_limit) == (102, 898, 1)
+    database = pytest.importorskip("duckdb").connect(str(tmp_path / "visits.db"))
+    database.execute(f"CREATE TABLE visits AS SELECT * FROM read_csv('{tmp_path / 'visits.csv'}')")
+    database.close()
+    text = file.read_text().replace('input = "visits.csv"', 'source = "duckdb://visits.db"\ntable = "visits"')
+    file.write_text(text)
+    with pytest.raises(DataError, match="898 beyond the limit of 1 person"):
+        sv.release.run(file, fit=seen.append)
+    assert seen[1] == seen[0]
+
+
+def test_rows_of_places_are_judged_by_themselves_and_over_all_files(tmp_path: Path) -> None:
+    text = """version = 1
+[policy.secrets]
+metric = "euclidean"
+region = { south = 48.85, west = 2.30, north = 48.86, east = 2.32, cell = 100 }
+[mechanism]
+kind = "planar-geometric"
+eps = 0.01
+[data]
+input = "PLACE"
+column = ["lat", "lon"]
+[release]
+ledger = "budget.toml"
+output = "noisy.csv"
+unknown = "drop"
+out_of_range = "drop"
+"""
+    written(tmp_path, "", [])
+    (tmp_path / "days").mkdir()
+    for day in range(2):
+        rows = ["48.855,2.31"] * 6 + ["0,0"] * 4 + ["east,2.31"] * day
+        (tmp_path / "days" / f"{day}.csv").write_text("\n".join(["lat,lon", *rows]) + "\n")
+    for place in ("days/1.csv", "days"):
+        (tmp_path / "file.toml").write_text(text.replace("PLACE", place))
+        with pytest.raises(
+            DataError, match=r"left out: (4|1 with an unknown value, 8) out of range|1 with an"
+        ):
+            sv.release.run(tmp_path / "file.toml", output=tmp_path / "noisy.csv")
+    assert not (tmp_path / "budget.ledger").exists()
+
+
+@pytest.mark.parametrize("owner", [True, False])
+def test_only_the_owners_terminal_is_told_how_the_rows_fit(tmp_path: Path, owner: bool) -> None:
+    file = written(tmp_path, DROPPING, ["north"] * 199 + ["Tuberculosis"])
+    master, terminal = pty.openpty()
+    done = subprocess.run(
+        [sys.executable, "-m", "sievert", "release", str(file)],
+        stdout=subprocess.PIPE,
+        stderr=terminal if owner else subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    os.close(terminal)
+    said = ""
+    while owner and "Tuberculosis" not in said:
+        said += os.read(master, 1 << 16).decode()
+    os.close(master)
+    assert done.returncode == 0
+    assert "Tuberculosis" not in done.stdout + (done.stderr or "")
+    assert "rows fit" not in done.stdout + (done.stderr or "")
+    if owner:
+        assert "199 of 200 (99.5%) rows fit; left out: 1 with an unknown value" in " ".join(said.split())
+    published = [path for path in tmp_path.rglob("*") if path.is_file() and path.name != "visits.csv"]
+    assert not any(b"Tuberculosis" in path.read_bytes() for path in published)

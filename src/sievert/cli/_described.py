@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from sievert.cli._present import Asked, present, progress_bar
+from sievert.cli._streams import say_how_it_fits
 from sievert.errors import EstimationError, FileError, TooLargeError
 
 if TYPE_CHECKING:
@@ -288,6 +289,7 @@ def release(
             scenario,
             progress=lambda word, count, total: show(f"{word} {scenario.table}", count, total),
             device=device,
+            fit=say_how_it_fits,
             **given,
         )
     law = law if done.secure else lambda: SEEDED

@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 
 from sievert.errors import DataError
 
-__all__ = ["complain", "complain_of_data", "plain", "steady_output"]
+__all__ = ["complain", "complain_of_data", "plain", "say_how_it_fits", "steady_output"]
 
 # Letters that turn the direction of writing.
 TURNING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
@@ -128,6 +128,12 @@ def complain(message: str) -> None:
 def complain_of_data(problem: DataError, details: bool = False) -> None:
     """Say what in private data did not fit, to its owner's terminal only; a log learns no more."""
     complain(problem.on_command_line() if details or sys.stderr.isatty() else NOT_FITTING)
+
+
+def say_how_it_fits(fit: object) -> None:
+    """Say how many rows fit, to their owner's terminal only: before any charge."""
+    if sys.stderr.isatty():
+        complain(str(fit))
 
 
 def plain(text: str) -> str:

@@ -10,7 +10,7 @@ import typer
 from sievert.cli import _described as others
 from sievert.cli._options import real_option, whole_option
 from sievert.cli._present import AsJson, Asked, Device, Force, present, print_json, progress_bar
-from sievert.cli._streams import complain, complain_of_data
+from sievert.cli._streams import complain, complain_of_data, say_how_it_fits
 
 __all__ = ["release"]
 
@@ -133,6 +133,7 @@ def release(
                 anchor=anchor,
                 progress=lambda word, rows, total: show(f"{word} rows", rows, total),
                 despite_accept=despite_accept,
+                fit=say_how_it_fits,
             )
     except BudgetError as problem:
         if as_json:

@@ -17,7 +17,7 @@ from sievert.files._document import whole_schema
 from sievert.files._paths import OutputPath, OwnPath, files_read
 from sievert.files._scenario import Described
 from sievert.kinds import Count, NonNegative, Positive, PrivatePath, Probability, PublicPath, Reader, Section
-from sievert.tables import Engine, TextSource
+from sievert.tables import Engine, FitModel, TextSource
 from sievert.text import Bag, Embedding, Length, WordFamily, WordMechanism, bag_of, require_policy, tokens
 
 __all__ = ["AttackModel", "TextDocument", "TextRelease", "TextScenario", "documents_schema"]
@@ -61,6 +61,11 @@ class DocumentsModel(Section):
         "unless given",
     )
     size: Positive | None = Field(None, description="the public number of words that goes with `length`")
+    fit: FitModel = Field(
+        default_factory=FitModel,
+        description="share of documents that may be without a known word (`dropped`); above it a release "
+        "stops and charges nothing",
+    )
     references: PublicPath | list[PublicPath] | None = Field(
         None, description="public documents, two or more: an audit says what is promised between them"
     )

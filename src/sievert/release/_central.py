@@ -21,6 +21,7 @@ from sievert.channels import GroupNoise, MeanOf, QuantileNoise, SeveralNoise, Ta
 from sievert.errors import ChannelError, DataError
 from sievert.estimation import nearest_table, noisy_mean
 from sievert.release._domain import DROPPED, Fingerprints, is_missing
+from sievert.release._fit import DataFit, Show, Tally, admit
 from sievert.release._plan import NOT_PRIVATE, SEEDED, Plan
 from sievert.release._sample import Sampled, SampledThere, nobody
 from sievert.release._sidecar import note
@@ -64,15 +65,20 @@ class _Read:
 
     found: list[IntArray] | Sampled | SampledThere
     rows: int
+    fit: DataFit
     records: Sequence[int] | None = None
 
 
 def computed(
-    plan: Plan, data: Rows | Warehouse, progress: Progress | None = None, seen: Fingerprints | None = None
+    plan: Plan,
+    data: Rows | Warehouse,
+    progress: Progress | None = None,
+    seen: Fingerprints | None = None,
+    show: Show | None = None,
 ) -> list[IntArray] | Sampled | SampledThere:
     """The exact tables, in steps, or the rows that a key will choose among.
 
-    Private: they must not leave the process. `seen` keeps what was read.
+    Private: they must not leave the process. `seen` keeps what was read; `show` is called with how it fits.
     """
     policy, name = plan.scenario.policy, data.name
     if isinstance(data, Warehouse):
@@ -94,6 +100,7 @@ def computed(
             f"{name}: is not one of the databases that the policy permits; the promise is only for "
             "those: correct permitted, or the data"
         )
+    admit(read.fit, plan.data.fit, show)
     if progress is not None:
         progress(read.rows)
     return read.found
@@ -102,13 +109,13 @@ def computed(
 def _added(plan: Plan, rows: Rows, progress: Progress | None, seen: Fingerprints | None) -> _Read:
     """Row by row, in batches."""
     tables, domain, policy = plan.tables, plan.domain(), plan.scenario.policy
-    totals, read = [table.totals() for table in tables], 0
+    totals, read, tally = [table.totals() for table in tables], 0, Tally()
     records: list[int] = []  # every record, where public knowledge has to be compared with the data
     people = PersonRows(plan.data.person, plan.owned, "policy.person_records", domain.missing_texts)
     sampled = Sampled(plan.data.person, plan.owned, domain.missing_texts) if _samples(plan) else None
     shift = _shift(plan)
     for batch in rows.batches([*plan.columns, *people.columns]):
-        codes = _located(domain.codes, batch, rows)
+        codes = _located(partial(domain.codes, tally=tally), batch, rows)
         if sampled is not None:
             _located(partial(sampled.add, codes=codes + shift, kept=codes != DROPPED), batch, rows)
         kept = codes[codes != DROPPED] + shift
@@ -123,9 +130,9 @@ def _added(plan: Plan, rows: Rows, progress: Progress | None, seen: Fingerprints
         if progress is not None:
             progress(read)
     if sampled is not None:
-        return _Read(sampled, sampled.size)
+        return _Read(sampled, sampled.size, tally.fit(sampled.rows - sampled.size, sampled.persons_over))
     people.check()
-    return _Read(totals, read, records if policy.constrained else None)
+    return _Read(totals, read, tally.fit(), records if policy.constrained else None)
 
 
 def _counted(plan: Plan, there: Warehouse, seen: Fingerprints | None) -> _Read:
@@ -133,7 +140,11 @@ def _counted(plan: Plan, there: Warehouse, seen: Fingerprints | None) -> _Read:
     cells = there.cells(plan.columns)
     counts, person = cells.counts, plan.data.person
     batch = Batch(1, cells.columns, len(counts))
-    codes = _located(partial(plan.domain().codes, place=lambda i: f"one of {counts[i]} rows"), batch, there)
+    tally = Tally()
+    located = partial(
+        plan.domain().codes, place=lambda i: f"one of {counts[i]} rows", counts=counts, tally=tally
+    )
+    codes = _located(located, batch, there)
     kept = codes != DROPPED
     own, rows = codes[kept] + _shift(plan), counts[kept]
     facts = [*zip(cells.texts, counts.tolist(), strict=True)]
@@ -141,7 +152,7 @@ def _counted(plan: Plan, there: Warehouse, seen: Fingerprints | None) -> _Read:
         texts = [text for text, stays in zip(cells.texts, kept.tolist(), strict=True) if stays]
         sampled = SampledThere(there, str(person), plan.columns, plan.owned, texts, own, rows)
         people = sampled.people(plan.domain().missing_texts)
-        found = _Read(sampled, people.kept)
+        found = _Read(sampled, people.kept, tally.fit(int(rows.sum()) - people.kept, people.over))
         facts.append((("people",), people.people))
     else:
         if person is not None:
@@ -152,7 +163,7 @@ def _counted(plan: Plan, there: Warehouse, seen: Fingerprints | None) -> _Read:
         totals = [table.totals() for table in plan.tables]
         for table, total in zip(plan.tables, totals, strict=True):
             table.add(total, own, rows)
-        found = _Read(totals, int(counts.sum()))
+        found = _Read(totals, int(counts.sum()), tally.fit())
     there.require_still()
     if seen is not None:
         seen.add_counted(facts)

@@ -27,6 +27,7 @@ from sievert.ledger import Ledger, Relation, Reservation
 from sievert.numerics import in_percent, number, read_eps
 from sievert.questions.documents import DocumentsAudit, audit_documents
 from sievert.release._described import DescribedJob, DescribedPreview, DescribedRelease, on_told_device
+from sievert.release._fit import DataFit, admit
 from sievert.release._local import SealedBits, State
 from sievert.release._protocol import Asked, Drawn
 from sievert.release._units import Part, changed, publish
@@ -136,14 +137,17 @@ class DocumentsJob(DescribedJob):
 
     def read(self, asked: Asked) -> tuple[Contents, ...]:
         most = self.scenario.document.documents.documents_per_person
-        found, owned, count = [], Counter[str](), 0
+        found, owned, count, empty = [], Counter[str](), 0, 0
         report = asked.reporter("reading")
-        for contents, people in self.done(check_texts, self.scenario.texts.units()):
+        for contents, people, without in self.done(check_texts, self.scenario.texts.units()):
             found.append(contents)
+            empty += without
             owned.update(people)
             count += contents.rows
             if report is not None:
                 report(count)
+        fit = DataFit(count, left_out={"empty": empty} if empty else {}, counted_in="documents")
+        admit(fit, self.scenario.document.documents.fit, asked.fit, "documents.fit")
         if owned and max(owned.values()) > most:
             raise DataError(
                 f"{self.scenario.texts.pattern}: the same person has more than {most} document(s); raise "
@@ -210,14 +214,15 @@ class DocumentsJob(DescribedJob):
 
 
 @on_told_device
-def check_texts(job: DocumentsJob, unit: Unit) -> tuple[Contents, Counter[str]]:
-    """Read the documents of a unit: what they are, and how many each person has."""
-    digests, owned, rows = [], Counter[str](), 0
+def check_texts(job: DocumentsJob, unit: Unit) -> tuple[Contents, Counter[str], int]:
+    """Read the documents of a unit: what they are, how many each person has, how many have no known word."""
+    digests, owned, rows, empty = [], Counter[str](), 0, 0
     for part in _in_blocks(job.bags(unit)):
         digests.append(_digest(part))
         owned.update(text.person for text, _ in part if text.person is not None)
         rows += len(part)
-    return Contents(unit, rows, tuple(digests)), owned
+        empty += sum(not bag.size for _, bag in part)
+    return Contents(unit, rows, tuple(digests)), owned, empty
 
 
 @on_told_device

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from sievert.errors import DataError, FileError, OutputError
 from sievert.files import ReleaseModel, UseValue
 from sievert.numerics import as_fraction, brief
+from sievert.release._fit import FITS, Reason, Tally, left_out, replaced
 from sievert.spaces import KnownLabels, as_float, label, shown
 from sievert.tables import Batch, Coded, Values, combined, plain_cell
 
@@ -32,6 +33,11 @@ __all__ = ["DROPPED", "Domain", "Fingerprints", "is_missing"]
 DROPPED = -1
 # Distinct cells that are remembered; more are forgotten and looked up again.
 LARGEST_CACHE = 200_000
+# What is remembered of a cell: the index of its value, and in the lowest bits how it fits.
+BITS = 4
+HOW = 2**BITS - 1
+# What is looked up for a cell: its value, or None where its row is left out, and how it fits.
+Treated = tuple[tuple[Hashable] | None, int]
 
 Codes = NDArray[np.int64]
 
@@ -76,26 +82,41 @@ class Domain:
         rules = self.rules
         return "drop" in (rules.missing, rules.unknown, rules.out_of_range, rules.off_grid)
 
-    def codes(self, batch: Batch, place: Callable[[int], str] | None = None) -> Codes:
-        """Index of each row's value, or DROPPED; `place` says which row it is, its number unless given."""
+    def codes(
+        self,
+        batch: Batch,
+        place: Callable[[int], str] | None = None,
+        counts: NDArray[np.int64] | None = None,
+        tally: Tally | None = None,
+    ) -> Codes:
+        """Index of each row's value, or DROPPED; `tally` adds up how the rows fit.
+
+        `place` names a row in errors, by its number by default; `counts` says how many rows an entry is for.
+        """
         where = place or (lambda row: f"row {batch.first + row}")
         columns = [batch.columns[name] for name in self.columns]
         in_code = [column for column in columns if isinstance(column, Coded)]
         if len(in_code) == len(columns):
             together = in_code[0] if len(columns) == 1 else combined(in_code)
-            return together.mapped(self._codes_of(together.values.items, together.codes, where))
-        cells: Sequence[Any] = columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
+            cells, rows = together.values.items, together.codes
+            found = self._codes_of(cells, rows, where)
+            if tally is not None:
+                tally.add(found & HOW, _sizes(rows, counts, len(cells)), cells.__getitem__)
+            return together.mapped(found >> BITS)
+        own: Sequence[Any] = columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
         try:
-            return np.fromiter(map(self._cache.__getitem__, cells), np.int64, len(cells))
-        except (KeyError, TypeError):
-            pass  # some cells are new
-        different = Values(dict.fromkeys(cells))
-        places = dict(zip(different.items, range(len(different)), strict=True))
-        rows = np.fromiter(map(places.__getitem__, cells), np.int64, len(cells))
-        return self._codes_of(different.items, rows, where)[rows]
+            found = np.fromiter(map(self._cache.__getitem__, own), np.int64, len(own))
+        except (KeyError, TypeError):  # some cells are new
+            different = Values(dict.fromkeys(own))
+            places = dict(zip(different.items, range(len(different)), strict=True))
+            rows = np.fromiter(map(places.__getitem__, own), np.int64, len(own))
+            found = self._codes_of(different.items, rows, where)[rows]
+        if tally is not None:
+            tally.add(found & HOW, counts, own.__getitem__)
+        return found >> BITS
 
     def _codes_of(self, cells: Sequence[Any], rows: NDArray[Any], where: Callable[[int], str]) -> Codes:
-        """Index of each different cell; `rows` says which of them each row holds."""
+        """What is remembered of each different cell; `rows` says which of them each row holds."""
         if len(self._cache) > LARGEST_CACHE:
             self._cache.clear()
         found = np.empty(len(cells), np.int64)
@@ -112,23 +133,34 @@ class Domain:
         return found
 
     def _code(self, cell: Any) -> int:
+        """The index of a cell's value, or DROPPED, and in the lowest bits how it fits."""
         if len(self.columns) == 1:
-            value = self._attributes[0].value(cell)
-            return DROPPED if value is None else self._index(value[0])
+            value, fit = self._attributes[0].value(cell)
+            return (DROPPED if value is None else self._index(value[0])) << BITS | fit
         found = [attribute.value(part) for attribute, part in zip(self._attributes, cell, strict=True)]
-        if None in found:
-            return DROPPED
-        together = tuple(value[0] for value in found if value is not None)
+        for value, fit in found:
+            if value is None:
+                return DROPPED << BITS | fit
+        together = tuple(value[0] for value, _ in found if value is not None)
         try:
-            return self._index(together)
+            return self._index(together) << BITS | max(fit for _, fit in found)
         except KeyError:
             treatment = self.rules.unknown
             if treatment == "drop":
-                return DROPPED
+                return DROPPED << BITS | left_out("unknown")
             raise _Refused(
                 f"has {brief(together)} in the columns {', '.join(self.columns)}, which is not one of the "
                 "policy's combinations; declare it, or say unknown in [release]"
             ) from None
+
+
+def _sizes(places: NDArray[Any], counts: NDArray[np.int64] | None, different: int) -> NDArray[np.int64]:
+    """How many rows hold each different cell; an entry may stand for several rows."""
+    if counts is None:
+        return np.bincount(places, minlength=different)
+    found = np.zeros(different, np.int64)
+    np.add.at(found, places, counts)
+    return found
 
 
 def _positions(values: Sequence[Hashable]) -> Callable[[Hashable], int]:
@@ -203,8 +235,8 @@ class _Attribute:
             )
         return (found,)
 
-    def value(self, cell: Any) -> tuple[Hashable] | None:
-        """The value a cell stands for, in a tuple; None when its row is dropped."""
+    def value(self, cell: Any) -> Treated:
+        """The value a cell stands for, in a tuple, None when its row is dropped; and how it fits."""
         cell = plain_cell(cell)
         if is_missing(cell, self.missing_texts):
             return self._treated("missing", self.rules.missing, cell)
@@ -212,7 +244,7 @@ class _Attribute:
         if found is None and isinstance(cell, bool):
             found = self._known.find(str(cell).lower())
         if found is not None:
-            return (found,)
+            return (found,), FITS
         if self._numbers is None:
             return self._treated("unknown", self.rules.unknown, cell)
         if math.isnan(as_float(cell) or 0.0):  # the text NaN, where numbers are declared
@@ -222,25 +254,26 @@ class _Attribute:
             return self._treated("unknown", self.rules.unknown, cell)
         return self._nearest(number, cell)
 
-    def _nearest(self, number: Fraction, cell: Any) -> tuple[Hashable] | None:
+    def _nearest(self, number: Fraction, cell: Any) -> Treated:
         assert self._numbers is not None
         (low, first), (high, last) = self._numbers[0], self._numbers[-1]
         if not low <= number <= high:
             if self.rules.out_of_range == "clamp":
-                return (first if number < low else last,)
+                return (first if number < low else last,), replaced("out_of_range")
             return self._treated("out_of_range", self.rules.out_of_range, cell, f"{first!r} to {last!r}")
         if self.rules.off_grid == "nearest":
             place = bisect_left(self._numbers, (number,))
             # A number that rounds to the least value has none below it.
             below, above = self._numbers[max(place - 1, 0)], self._numbers[place]
-            return ((below if number - below[0] <= above[0] - number else above)[1],)
+            nearest = below if number - below[0] <= above[0] - number else above
+            return (nearest[1],), replaced("off_grid")
         return self._treated("off_grid", self.rules.off_grid, cell)
 
-    def _treated(self, what: str, treatment: object, cell: Any, span: str = "") -> tuple[Hashable] | None:
+    def _treated(self, what: Reason, treatment: object, cell: Any, span: str = "") -> Treated:
         if treatment == "drop":
-            return None
+            return None, left_out(what)
         if what in self._substitutes:
-            return self._substitutes[what]
+            return self._substitutes[what], replaced(what)
         problem = {
             "missing": "has no value",
             "unknown": f"has {brief(cell)}, which is not one of {shown(self.values)},",

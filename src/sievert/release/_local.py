@@ -28,6 +28,7 @@ from sievert.errors import DataError, FileError, LedgerError, LedgerOutputError
 from sievert.ledger import Ledger, Reservation
 from sievert.release._central import PersonRows
 from sievert.release._domain import DROPPED, Fingerprints
+from sievert.release._fit import Show, Tally, admit
 from sievert.release._places import Places
 from sievert.release._plan import NOT_PRIVATE, SEEDED, Plan
 from sievert.sampling import BitSource, Sampler
@@ -101,11 +102,11 @@ class _Rows:
             parts = zip(*outputs, strict=True) if len(plan.columns) > 1 else [outputs]
             self.written = [Values(part) for part in parts]
 
-    def true(self, batch: Batch) -> tuple[IntArray, NDArray[np.bool_]]:
-        """What each kept row holds, and which rows are kept."""
+    def true(self, batch: Batch, tally: Tally | None = None) -> tuple[IntArray, NDArray[np.bool_]]:
+        """What each kept row holds, and which rows are kept; `tally` adds up how they fit."""
         if self.places is not None:
-            return self.places.cells(batch)
-        codes = self.domain.codes(batch)
+            return self.places.cells(batch, tally)
+        codes = self.domain.codes(batch, tally=tally)
         kept = codes != DROPPED
         return codes[kept], kept
 
@@ -149,9 +150,11 @@ def reading(plan: Plan) -> _Rows:
     return _Rows(plan)
 
 
-def check_rows(plan: Plan, rows: Rows, progress: Progress | None = None) -> tuple[int, Fingerprints]:
+def check_rows(
+    plan: Plan, rows: Rows, progress: Progress | None = None, show: Show | None = None
+) -> tuple[int, Fingerprints]:
     """Read every row and refuse what does not fit; the number of rows, and what they were."""
-    kind, read = _Rows(plan), 0
+    kind, read, tally = _Rows(plan), 0, Tally()
     seen = Fingerprints(kind.read)
     most = 2**62 if plan.rules.stable else plan.owned
     missing = frozenset(text.strip() for text in plan.data.missing_values)
@@ -160,7 +163,7 @@ def check_rows(plan: Plan, rows: Rows, progress: Progress | None = None) -> tupl
         raise FileError("release.stable: needs data.person, the column that says whose row it is")
     for batch in rows.batches([*kind.read, *people.columns]):
         try:
-            kind.true(batch)
+            kind.true(batch, tally)
             if not plan.rules.stable:
                 people.add(batch)
         except DataError as problem:
@@ -169,6 +172,7 @@ def check_rows(plan: Plan, rows: Rows, progress: Progress | None = None) -> tupl
         read += batch.size
         if progress is not None:
             progress(read)
+    admit(tally.fit(), plan.data.fit, show)
     people.check()
     return read, seen
 

@@ -26,6 +26,7 @@ from sievert.files import ReleaseModel, Scenario
 from sievert.numerics import brief
 from sievert.release._domain import is_missing
 from sievert.release._errors import Errors, errors, reach_of
+from sievert.release._fit import Tally, left_out, replaced
 from sievert.sampling import Sampler
 from sievert.spaces import Region, as_float
 from sievert.tables import Batch, Coded, read_table
@@ -151,10 +152,13 @@ class Places:
             if getattr(rules, what) not in ("reject", "drop"):
                 raise FileError(f'release.{what}: for places it is "reject" or "drop"')
 
-    def cells(self, batch: Batch) -> tuple[IntArray, NDArray[np.bool_]]:
-        """Cells [kept rows, 2], and which rows are kept."""
+    def cells(self, batch: Batch, tally: Tally | None = None) -> tuple[IntArray, NDArray[np.bool_]]:
+        """Cells [kept rows, 2], and which rows are kept; `tally` adds up how they fit."""
         numbers = np.stack([self._numbers(batch, name) for name in self.columns])
         kept = np.asarray(np.isfinite(numbers).all(axis=0))
+        fits = np.zeros(batch.size, dtype=np.int64)
+        if tally is not None and not kept.all():
+            fits[~kept] = [self._reason(batch, place) for place in np.flatnonzero(~kept).tolist()]
         latitude, longitude = numbers[0, kept], numbers[1, kept]
         inside = self.region.contains(latitude, longitude)
         if not inside.all():
@@ -166,10 +170,23 @@ class Places:
                 )
             if self.rules.out_of_range == "clamp":
                 latitude, longitude = self.region.clamp(latitude, longitude)
+                fits[np.flatnonzero(kept)[~inside]] = replaced("out_of_range")
             else:
+                fits[np.flatnonzero(kept)[~inside]] = left_out("out_of_range")
                 kept[np.flatnonzero(kept)[~inside]] = False
                 latitude, longitude = latitude[inside], longitude[inside]
+        if tally is not None:
+            tally.add(fits, None, lambda row: tuple(batch.columns[name][row] for name in self.columns))
         return self.region.cells(latitude, longitude), kept
+
+    def _reason(self, batch: Batch, row: int) -> int:
+        """Why a row that has no place is left out."""
+        cells = [batch.columns[name][row] for name in self.columns]
+        return left_out("missing" if any(map(self._is_missing, cells)) else "unknown")
+
+    def _is_missing(self, cell: Any) -> bool:
+        number = as_float(cell)
+        return is_missing(cell, self.missing_texts) or (number is not None and math.isnan(number))
 
     def _numbers(self, batch: Batch, name: str) -> FloatArray:
         """Numbers of a column, NaN where the row is dropped."""
@@ -184,8 +201,7 @@ class Places:
         return np.array([self._number(cell, batch.first + i, name) for i, cell in enumerate(cells)])
 
     def _number(self, cell: Any, row: int, name: str) -> float:
-        number = as_float(cell)
-        missing = is_missing(cell, self.missing_texts) or (number is not None and math.isnan(number))
+        number, missing = as_float(cell), self._is_missing(cell)
         if missing or number is None:
             number = math.nan
         if math.isfinite(number):

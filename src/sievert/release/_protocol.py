@@ -23,6 +23,7 @@ from sievert.errors import DataError, FileError, LedgerError, MechanismError, Ou
 from sievert.ledger import EPS, WAIT_SECONDS, Ledger, Relation, Reservation, check_name, file_hash
 from sievert.numerics import brief, flag, instance, non_negative, on_device
 from sievert.release._account import Accounted, Cost
+from sievert.release._fit import Show
 from sievert.release._local import OUTPUT, State, new_key
 from sievert.tables import is_inside
 
@@ -56,6 +57,7 @@ class Asked:
     progress: Progress | None = None
     despite_accept: bool = False
     device: str | None = None
+    fit: Show | None = None
 
     def __post_init__(self) -> None:
         if self.id is not None:
@@ -70,6 +72,8 @@ class Asked:
             raise DataError(
                 f"progress is {brief(self.progress)}; give a function to be told how far the release is"
             )
+        if self.fit is not None and not callable(self.fit):
+            raise DataError(f"fit is {brief(self.fit)}; give a function to be called with how the rows fit")
         with on_device(self.device):  # one that is not there is refused before anything is charged
             pass
 

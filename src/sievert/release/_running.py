@@ -18,6 +18,7 @@ from sievert.release._acceptance import require_accepted
 from sievert.release._account import Cost
 from sievert.release._central import NoisyTable, chosen_tables, computed, noisy_table, read_columns
 from sievert.release._domain import Fingerprints
+from sievert.release._fit import Show
 from sievert.release._in_all import Effect, effect_of
 from sievert.release._local import OUTPUT, SealedBits, State, check_places, check_rows, stream
 from sievert.release._plan import Plan, make_plan
@@ -147,6 +148,7 @@ class Options(TypedDict, total=False):
     progress: Progress | None
     despite_accept: bool
     device: str | None
+    fit: Show | None
 
 
 @overload
@@ -168,6 +170,7 @@ def run(
     progress: Progress | None = None,
     despite_accept: bool = False,
     device: str | None = None,
+    fit: Show | None = None,
 ) -> Release | Result:
     """Release what a file describes, and charge its ledger.
 
@@ -186,6 +189,8 @@ def run(
     despite_accept : release what breaks the file's [claim] or exceeds its [accept]; the sidecar says so
     progress : called with a word, the number of rows so far, and of all rows once it is known
     device : for documents, where nearest words are looked for: "cpu", "cuda" (extra `gpu`), …
+    fit : called before anything is charged with how many rows fit, and why others are left out or replaced:
+        private, for the owner of the data
 
     Returns
     -------
@@ -206,7 +211,7 @@ def run(
     ...     print(done.eps, done.secure, done.output[-19:])
     1/2 True poor-households.csv
     """
-    asked = Asked(id, fresh, wait, anchor, progress, despite_accept, device)
+    asked = Asked(id, fresh, wait, anchor, progress, despite_accept, device, fit)
     for name, path in (("data", data), ("output", output)):
         if isinstance(path, str | Path) and "\0" in str(path):
             raise FileError(f"{name} is {brief(str(path))}; no path has a NUL in it: name a file")
@@ -239,7 +244,7 @@ def run(
     with _opened(plan, data) as rows:
         if plan.unaccounted:
             make_folder(plan.output.parent)
-            done = released_without_ledger(plan, rows, seed, id, asked.reporter("reading"))
+            done = released_without_ledger(plan, rows, seed, id, asked)
             return _unaccounted(plan, *done)
         return released(_TableJob(plan, seed, rows), asked)
 
@@ -376,10 +381,10 @@ class _TableJob(_PlanJob):
         if self.plan.central:
             seen = Fingerprints(read_columns(self.plan))
             try:
-                return _Read(computed(self.plan, self.rows, report, seen), 0, seen)
+                return _Read(computed(self.plan, self.rows, report, seen, asked.fit), 0, seen)
             except OutputError as problem:
                 raise OutputError(f"{problem}; nothing was charged, run the same command again") from None
-        return _Read(None, *check_rows(self.plan, self._each, report))
+        return _Read(None, *check_rows(self.plan, self._each, report, asked.fit))
 
     @property
     def _each(self) -> Rows:
@@ -409,7 +414,7 @@ class _UnitsJob(_PlanJob):
     workers: Workers
 
     def read(self, asked: Asked) -> tuple[Contents, ...]:
-        return check_units(self.plan, self.files, self.workers, asked.reporter("reading"))
+        return check_units(self.plan, self.files, self.workers, asked.reporter("reading"), asked.fit)
 
     def fingerprint(self, read: tuple[Contents, ...], salt: str) -> str:
         return manifest_hash(read, salt)

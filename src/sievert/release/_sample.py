@@ -52,6 +52,16 @@ class Sampled:
         """How many rows are kept, whatever the key. Private where a person may be there or not."""
         return sum(min(len(rows), self.most) for rows in self._rows.values())
 
+    @property
+    def rows(self) -> int:
+        """How many rows were taken."""
+        return sum(map(len, self._rows.values()))
+
+    @property
+    def persons_over(self) -> int:
+        """How many persons have more rows than are kept of each."""
+        return sum(len(rows) > self.most for rows in self._rows.values())
+
     def chosen(self, key: bytes) -> tuple[IntArray, IntArray]:
         """The values of the rows that a key keeps, and how many there are of each."""
         own, found = choosing(key), list[int]()
@@ -98,7 +108,7 @@ class SampledThere:
     def people(self, missing: Collection[str]) -> PeopleThere:
         """How many people there are, and what is kept of them."""
         if not self._given:
-            return PeopleThere(0, 0, 0, 0)
+            return PeopleThere(0, 0, 0, 0, 0)
         found = self._there.people(self.person, self.columns, self._given, self.most, sorted(missing))
         if found.nobody:
             raise DataError(f"{self._there.name}: one of {found.nobody} rows {nobody(self.person)}")

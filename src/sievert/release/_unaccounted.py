@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
 from typing import Any
 
 from sievert.release._central import NoisyTable, chosen_tables, computed, noisy_table, read_columns
 from sievert.release._domain import Fingerprints
 from sievert.release._local import SealedBits, new_key
 from sievert.release._plan import Plan
+from sievert.release._protocol import Asked
 from sievert.release._sidecar import sidecar
 from sievert.tables import Rows, Warehouse, table_bytes, write_bytes
 
@@ -27,10 +27,11 @@ NOTHING_CHARGED = (
 
 
 def released_without_ledger(
-    plan: Plan, rows: Rows | Warehouse, seed: int | None, id: str | None, report: Callable[[int], None] | None
+    plan: Plan, rows: Rows | Warehouse, seed: int | None, id: str | None, asked: Asked
 ) -> tuple[str, NoisyTable, dict[str, Any]]:
     """Read, draw and write: the release's name, the table, and what its sampler says."""
-    found, key = computed(plan, rows, report, Fingerprints(read_columns(plan))), new_key(seed)
+    seen = Fingerprints(read_columns(plan))
+    found, key = computed(plan, rows, asked.reporter("reading"), seen, asked.fit), new_key(seed)
     sampler = plan.sampler(SealedBits(key, seed is None))
     table = noisy_table(plan, chosen_tables(plan, found, key), sampler)
     content = table_bytes(plan.output, table.names, table.columns)

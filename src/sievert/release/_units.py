@@ -27,6 +27,7 @@ from sievert.errors import DataError, FileError, LedgerError
 from sievert.ledger import Reservation, file_hash, sync_folder
 from sievert.release._central import refuse_nobody, refuse_too_many
 from sievert.release._domain import Fingerprints
+from sievert.release._fit import DataFit, Show, Tally, admit
 from sievert.release._local import OUTPUT, SealedBits, State, reading
 from sievert.release._plan import Plan
 from sievert.tables import Coded, Contents, TableWriter, Unit, Workers, give_name, person_key, table_writer
@@ -78,7 +79,11 @@ def new_shared(plan: Plan, folder: Path) -> Shared:
 
 
 def check_units(
-    plan: Plan, units: Sequence[Unit], workers: Workers, progress: Progress | None = None
+    plan: Plan,
+    units: Sequence[Unit],
+    workers: Workers,
+    progress: Progress | None = None,
+    show: Show | None = None,
 ) -> tuple[Contents, ...]:
     """Read every row of every unit and refuse what does not fit; what each unit holds."""
     if plan.rules.stable:
@@ -87,29 +92,32 @@ def check_units(
             "folder or a pattern"
         )
     found: list[Contents] = []
+    fits: list[DataFit] = []
     people: People = np.empty(0, np.uint64), np.empty(0, np.int64)
     read = 0
-    for contents, counted in workers.map(check_unit, units):
+    for contents, counted, fit in workers.map(check_unit, units):
         found.append(contents)
+        fits.append(fit)
         people = _added(people, counted)
         read += contents.rows
         if progress is not None:
             progress(read)
+    admit(DataFit.together(fits), plan.data.fit, show)
     most = int(people[1].max(initial=0))
     refuse_too_many(most, str(plan.data.person), plan.owned, "data.rows_per_person")
     return tuple(found)
 
 
-def check_unit(shared: Shared, unit: Unit) -> tuple[Contents, People]:
-    """Read a unit: what it holds, and the rows of each person in it."""
+def check_unit(shared: Shared, unit: Unit) -> tuple[Contents, People, DataFit]:
+    """Read a unit: what it holds, the rows of each person in it, and how its rows fit."""
     kind = reading(shared.plan)
     person = shared.plan.data.person
     missing = frozenset(text.strip() for text in shared.plan.data.missing_values)
-    seen, rows = Fingerprints(kind.read), 0
+    seen, rows, tally = Fingerprints(kind.read), 0, Tally()
     hashes: list[NDArray[np.uint64]] = []
     for batch in unit.batches(shared.folder, [*kind.read, *([] if person is None else [person])]):
         try:
-            kind.true(batch)
+            kind.true(batch, tally)
             if person is not None:
                 refuse_nobody(batch, person, missing)
         except DataError as problem:
@@ -120,7 +128,7 @@ def check_unit(shared: Shared, unit: Unit) -> tuple[Contents, People]:
         rows += batch.size
     together = np.concatenate(hashes) if hashes else np.empty(0, np.uint64)
     names, counts = np.unique(together, return_counts=True)
-    return Contents(unit, rows, seen.digests), (names, counts.astype(np.int64))
+    return Contents(unit, rows, seen.digests), (names, counts.astype(np.int64)), tally.fit()
 
 
 def _hashed(column: Sequence[Any], salt: bytes) -> NDArray[np.uint64]:

@@ -23,11 +23,13 @@ from sievert.ledger import Ledger, Relation, Reservation, file_hash
 from sievert.numerics import number, rounded_up
 from sievert.questions.vectors import VectorsAudit, audit_vectors
 from sievert.release._described import DescribedJob, DescribedPreview, DescribedRelease, on_told_device
+from sievert.release._fit import DataFit, admit
 from sievert.release._local import SealedBits, State
 from sievert.release._protocol import Asked, Drawn
 from sievert.release._units import Part, changed, publish
 from sievert.tables import (
     Contents,
+    FitModel,
     TableWriter,
     Unit,
     UserVectors,
@@ -139,15 +141,17 @@ class VectorsJob(DescribedJob):
         model, report = self.scenario.document.vectors, asked.reporter("reading")
         found: list[Contents] = []
         users: set[str] = set()
-        for contents, names in self.done(check_vectors, self.scenario.units()):
+        zero = 0
+        for contents, names, without in self.done(check_vectors, self.scenario.units()):
             found.append(contents)
+            zero += without
             if len(users) + contents.rows != len(users | names):
                 raise DataError(f"{model.input}: somebody has two vectors; leave one a user")
             users |= names
             if report is not None:
                 report(len(users))
-        if not users:
-            raise DataError(f"{model.input}: holds no vector")
+        replaced = {"zero": zero} if zero else {}
+        admit(DataFit(len(users), replaced=replaced, counted_in="vectors"), FitModel(), asked.fit)
         return tuple(found)
 
     def draw(self, read: tuple[Contents, ...], held: Reservation, state: State, asked: Asked) -> Drawn:
@@ -193,8 +197,8 @@ class VectorsJob(DescribedJob):
 
 
 @on_told_device
-def check_vectors(job: VectorsJob, unit: Unit) -> tuple[Contents, set[str]]:
-    """Read the vectors of a file: what they are, and whose."""
+def check_vectors(job: VectorsJob, unit: Unit) -> tuple[Contents, set[str], int]:
+    """Read the vectors of a file: what they are, whose, and how many are zero."""
     found: UserVectors = job.scenario.vectors(unit)
     hashing, model = job.scenario.hashing, job.scenario.document.vectors
     try:
@@ -204,7 +208,7 @@ def check_vectors(job: VectorsJob, unit: Unit) -> tuple[Contents, set[str]]:
             hashing.codes(found.rows)
     except ValueError as problem:
         raise DataError(f"{unit.file}: {problem}") from None
-    return Contents(unit, len(found.users), (_digest(found),)), set(found.users)
+    return Contents(unit, len(found.users), (_digest(found),)), set(found.users), _zeros(found)
 
 
 @on_told_device
@@ -224,6 +228,11 @@ def draw_vectors(job: VectorsJob, part: Part) -> int:
 
     publish(part, job.columns_written, write)
     return part.contents.rows
+
+
+def _zeros(read: UserVectors) -> int:
+    """How many vectors have no direction."""
+    return int(((read.rows != 0).sum(axis=1) == 0).sum())
 
 
 def _digest(read: UserVectors) -> bytes:

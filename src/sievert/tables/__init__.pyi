@@ -1,4 +1,5 @@
 from ._batches import Batch as Batch
+from ._batches import FitModel as FitModel
 from ._batches import Rows as Rows
 from ._batches import Source as Source
 from ._batches import data_files as data_files

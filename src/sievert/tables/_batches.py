@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from pydantic import Field
 
 from sievert.errors import DataError, FileError
-from sievert.kinds import Noun, Positive, PrivatePath, kind
+from sievert.kinds import Noun, Positive, PrivatePath, Probability, Section, kind
 from sievert.numerics import as_fraction, brief
 from sievert.spaces import as_float
 from sievert.tables._coded import arrow_or_none, coded
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BATCH_ROWS",
     "Batch",
+    "FitModel",
     "Rows",
     "Source",
     "data_files",
@@ -387,6 +388,15 @@ def _import(module: str, path: Path) -> Any:
         raise FileError(f"{path}: needs pyarrow; install sievert[data], or save the data as CSV") from None
 
 
+class FitModel(Section):
+    """Which shares of the rows may fail to fit before a release stops, at no charge."""
+
+    unknown: Probability = Field(
+        0.01, description='share of rows with an unknown value that `unknown = "drop"` may leave out'
+    )
+    dropped: Probability = Field(0.2, description="share of rows that may be left out, for whatever reason")
+
+
 class Source(Noun, noun="source"):
     """Where the records are."""
 
@@ -406,6 +416,12 @@ class Source(Noun, noun="source"):
     ] = 1
     missing_values: list[str] = Field(
         default_factory=list, description="further texts, such as `NA`, that stand for a missing value"
+    )
+
+    fit: FitModel = Field(
+        default_factory=FitModel,
+        description="`{ unknown = 0.01, dropped = 0.2 }`: shares of rows that may fail to fit; above them a "
+        "release stops and charges nothing",
     )
 
     @property

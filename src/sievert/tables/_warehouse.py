@@ -57,12 +57,16 @@ class Cells:
 
 @dataclass(frozen=True)
 class PeopleThere:
-    """How many people there are, the most rows of one, and how many rows are left when each keeps `most`."""
+    """How many people there are, the most rows of one, and how many rows are left when each keeps `most`.
+
+    `over` is how many persons have more, `nobody` how many rows name no person.
+    """
 
     people: int
     largest: int
     kept: int
     nobody: int
+    over: int
 
 
 class Warehouse:
@@ -154,9 +158,10 @@ class Warehouse:
             largest=people.n.max(),
             kept=small.sum(),
             nobody=people.nobody.ifelse(people.n, 0).sum(),
+            over=(people.n > most).ifelse(1, 0).sum(),
         )
-        ((count, largest, kept, without),) = self._noted(lambda: self.database.ask(question, codes))
-        return PeopleThere(int(count), int(largest or 0), int(kept or 0), int(without or 0))
+        ((count, largest, kept, without, over),) = self._noted(lambda: self.database.ask(question, codes))
+        return PeopleThere(int(count), int(largest or 0), int(kept or 0), int(without or 0), int(over or 0))
 
     def sampled(
         self, person: str, columns: Sequence[str], codes: Sequence[tuple[Any, ...]], most: int, key: bytes
