@@ -198,8 +198,8 @@ ROOMS = {
     "questions.match": "Match",
     "questions.vectors": "VectorsAnswer VectorsAudit",
     "release": (
-        "Affordable Afforded ChargedPlan ChargedRelease DataFit DocumentsPreview DocumentsRelease Fit LedgerAccount "
-        "LedgerGuess PlannedReleases Preview Release VectorsPreview VectorsRelease"
+        "Affordable Afforded ChargedPlan ChargedRelease DataFit DocumentsPreview DocumentsRelease Fit "
+        "LedgerAccount LedgerGuess PlannedReleases Preview Release VectorsPreview VectorsRelease"
     ),
     "spaces": "Automorphisms PairOrbits ProductSymmetries Symmetries",
     "text": (
