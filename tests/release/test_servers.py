@@ -6,6 +6,7 @@ Each server is started once, for one test: tests that share it would be spread o
 import csv
 import os
 import pwd
+import re
 import subprocess
 import tempfile
 from collections import Counter
@@ -235,7 +236,7 @@ def test_postgres(
 
 def only_counts_were_asked(log: Path) -> None:
     """In the log of the server: whatever was asked of the table is a count, or the types of its columns."""
-    lines = log.read_text(encoding="utf-8").split("statement: ")
+    lines = re.split(r"statement: |execute \w+: ", log.read_text(encoding="utf-8"))
     asked = [line for line in lines if '"visits"' in line or "FROM visits" in line]
     assert len(asked) >= 10
     for line in asked:
@@ -320,6 +321,13 @@ def test_spark(read: dict[str, Counter[int]], tmp_path: Path, monkeypatch: pytes
         database = databases.Spark.open("spark://local[2]", tmp_path)
         assert there(database, "horrors") == read
         agree_with_the_reader(tmp_path, 'source = "spark://local[2]"\ntable = "visits"')
+        odd = ["it's", "a\\", "${env:HOME}", "${spark.app.name}", "é\n'"]
+        session.createDataFrame(
+            [("x", "1"), *((text, "1") for text in odd)], "a string, p string"
+        ).createOrReplaceTempView("odd")
+        there_ = warehouse.Warehouse(database, database.table("odd"), "odd")
+        assert there_.most_rows("a", odd) == (1, len(odd))
+        assert [there_.most_rows("a", [text])[1] for text in odd] == [1] * len(odd)
         assert session.sql("SELECT 1").collect()  # a session of somebody else is left running
         changed(session, tmp_path, monkeypatch)
     finally:

@@ -21,6 +21,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from sievert.errors import DataError, FileError, OutputError
 from sievert.numerics import brief, did_you_mean
+from sievert.tables._literals import fixed, text_of
 from sievert.tables._reading import existing
 
 __all__ = ["CODES", "Database", "DuckDb", "ParquetOrCsv", "database_for", "database_of", "ibis_or_refuse"]
@@ -60,6 +61,8 @@ class Database:
     backend: ClassVar[str] = ""
     schemes: ClassVar[tuple[str, ...]] = ()
     extra: ClassVar[str] = "sql"
+    # The dialect in which texts are written and a file's SELECT is read; "" where none is known.
+    dialect: ClassVar[str] = ""
     # Whether all questions see one state of the table; else everything is counted twice and must agree.
     one_state: ClassVar[bool] = False
     known: ClassVar[list[type[Database]]] = []
@@ -121,18 +124,27 @@ class Database:
         """The rows of an answer; `codes` are the rows of the table that the question calls CODES."""
         if codes:
             raise self._without_sample()
+        if hasattr(getattr(self.connection, "compiler", None), "to_sqlglot"):
+            self._tree(question)
         found = self.connection.to_pyarrow(question)
         return list(zip(*(column.to_pylist() for column in found.columns), strict=True))
 
     def sql(self, question: Any, codes: Sequence[tuple[Any, ...]] = ()) -> str:
         """A question in the language of the database."""
-        text = str(self.connection.compile(question))
+        text = str(self._tree(question).sql(dialect=self.connection.dialect, unsupported_level=_raise()))
         if not codes:
             return text
         names = [f"k{place}" for place in range(len(codes[0]) - 1)] + ["code"]
         given = self.listed(names, list(zip(*codes, strict=True)))
         first = f"WITH {CODES} AS ({given})"
         return f"{first}, {text[len('WITH ') :]}" if text.startswith("WITH ") else f"{first} {text}"
+
+    def _tree(self, question: Any) -> Any:
+        """A question as a tree whose texts no setting of the session reads in another way."""
+        return fixed(self.connection.compiler.to_sqlglot(question), self.dialect)
+
+    def _cell(self, value: Any) -> str:
+        return text_of(value, self.dialect) if isinstance(value, str) else str(value)
 
     def listed(self, names: Sequence[str], columns: Sequence[Sequence[Any]]) -> str:
         """A SELECT of given texts and, in the last column, whole numbers."""
@@ -185,16 +197,26 @@ def first_line(problem: BaseException) -> str:
     return lines[0].rstrip(".;") if lines else type(problem).__name__
 
 
-def quoted(text: str) -> str:
-    """A text as standard SQL writes it."""
-    return "'" + text.replace("'", "''") + "'"
+def _raise() -> Any:
+    """That what a database has no word for is refused, not left out."""
+    from sqlglot import ErrorLevel
+
+    return ErrorLevel.RAISE
 
 
 class DuckDb(Database):
     """A DuckDB file, opened for reading."""
 
     backend = "duckdb"
+    dialect = "duckdb"
     schemes = ("duckdb",)
+    # No variable of Python is a table, no extension is fetched, and nothing said later changes this.
+    SETTINGS: ClassVar = (
+        "python_enable_replacements = false",
+        "autoload_known_extensions = false",
+        "autoinstall_known_extensions = false",
+        "lock_configuration = true",
+    )
 
     def __init__(self, connection: Any, spill: tempfile.TemporaryDirectory[str] | None = None) -> None:
         super().__init__(connection)
@@ -215,6 +237,8 @@ class DuckDb(Database):
             connection = ibis.duckdb.connect(
                 str(path), read_only=True, enable_external_access=False, temp_directory=spill.name
             )
+            for setting in cls.SETTINGS:
+                connection.raw_sql(f"SET {setting}")
             connection.raw_sql("BEGIN TRANSACTION")
         except Exception as problem:
             raise OutputError(f"{path}: DuckDB cannot open it ({first_line(problem)})") from None
@@ -241,14 +265,12 @@ class DuckDb(Database):
         return {name: types.from_string(str(kind)) for name, kind in kinds}
 
     def ask(self, question: Any, codes: Sequence[tuple[Any, ...]] = ()) -> list[tuple[Any, ...]]:
-        found: list[tuple[Any, ...]] = self.connection.con.execute(self.sql(question, codes)).fetchall()
+        (statement,) = self.connection.con.extract_statements(self.sql(question, codes))
+        found: list[tuple[Any, ...]] = self.connection.con.execute(statement).fetchall()
         return found
 
     def listed(self, names: Sequence[str], columns: Sequence[Sequence[Any]]) -> str:
-        parts = [
-            "unnest([" + ", ".join(quoted(x) if isinstance(x, str) else str(x) for x in column) + "])"
-            for column in columns
-        ]
+        parts = ["unnest([" + ", ".join(map(self._cell, column)) + "])" for column in columns]
         return "SELECT " + ", ".join(f"{part} AS {name}" for part, name in zip(parts, names, strict=True))
 
     def bytewise(self, text: Any) -> Any:
@@ -272,6 +294,20 @@ class OpenDuckDb(DuckDb):
 
     backend = ""
     one_state = True
+
+
+class SQLite(Database):
+    """An SQLite file, opened for reading."""
+
+    backend = "sqlite"
+    dialect = "sqlite"
+    schemes = ("sqlite",)
+
+    @classmethod
+    def open(cls, url: str, folder: Path) -> Database:
+        found = super().open(url, folder)
+        found.connection.con.execute("PRAGMA query_only = ON")
+        return found
 
 
 class GivenToDuckDb(DuckDb):
@@ -332,15 +368,15 @@ class ParquetOrCsv(DuckDb):
         self._fix = (
             "all lines have as many fields as the header, and end alike; quote fields with a separator"
         )
-        columns = ", ".join(f"{quoted(name)}: 'VARCHAR'" for name in header)
+        columns = ", ".join(f"{self._cell(name)}: 'VARCHAR'" for name in header)
         return self._named(
             "read_csv",
-            f"columns = {{{columns}}}, auto_detect = false, header = true, delim = {quoted(delimiter)}, "
+            f"columns = {{{columns}}}, auto_detect = false, header = true, delim = {self._cell(delimiter)}, "
             "quote = '\"', escape = '\"', strict_mode = true",
         )
 
     def _named(self, reader: str, told: str) -> Any:
-        files = ", ".join(quoted(str(path)) for path in self._files)
+        files = ", ".join(self._cell(str(path)) for path in self._files)
         sql = f"CREATE TEMPORARY VIEW {GIVEN} AS SELECT * FROM {reader}([{files}], {told})"
         try:
             self.connection.con.execute(sql)
@@ -372,15 +408,18 @@ class Postgres(Database):
     """Postgres, in one transaction that sees one state and cannot write."""
 
     backend = "postgres"
+    dialect = "postgres"
     schemes = ("postgres", "postgresql")
     extra = "postgres"
     # What a URL may say beside user, host, port, database and schema; none of it is secret.
     PARAMETERS: ClassVar = ("host", "port", "user", "sslmode", "sslrootcert", "service", "connect_timeout")
-    # How days and numbers are written, and that a backslash in a text of the data is only that.
+    # How days, numbers and texts are written, and that every transaction only reads.
     SETTINGS: ClassVar = {
+        "client_encoding": "'UTF8'",
         "datestyle": "'ISO'",
         "extra_float_digits": "1",
         "standard_conforming_strings": "on",
+        "default_transaction_read_only": "on",
     }
 
     @classmethod
@@ -430,20 +469,19 @@ class Postgres(Database):
     def types_of(self, sql: str) -> dict[str, Any] | None:
         # Ibis would make a view to learn the types, which a transaction that only reads does not.
         with self.connection.con.cursor() as cursor:
-            described = cursor.execute(f"SELECT * FROM ({sql}) AS described LIMIT 0").description
+            question = f"SELECT * FROM ({sql}) AS described LIMIT 0"
+            described = cursor.execute(question, prepare=True).description
         types = self.connection.compiler.type_mapper
         return {column.name: types.from_string(column.type_display) for column in described}
 
     def ask(self, question: Any, codes: Sequence[tuple[Any, ...]] = ()) -> list[tuple[Any, ...]]:
         with self.connection.con.cursor() as cursor:
-            found: list[tuple[Any, ...]] = cursor.execute(self.sql(question, codes)).fetchall()
+            # What is prepared is one statement: a text that ends the transaction is none.
+            found: list[tuple[Any, ...]] = cursor.execute(self.sql(question, codes), prepare=True).fetchall()
         return found
 
     def listed(self, names: Sequence[str], columns: Sequence[Sequence[Any]]) -> str:
-        parts = [
-            "ARRAY[" + ", ".join(quoted(x) if isinstance(x, str) else str(x) for x in column) + "]"
-            for column in columns
-        ]
+        parts = ["ARRAY[" + ", ".join(map(self._cell, column)) + "]" for column in columns]
         return f"SELECT * FROM unnest({', '.join(parts)}) AS given({', '.join(names)})"
 
     def bytewise(self, text: Any) -> Any:
@@ -473,15 +511,18 @@ class Spark(Database):
     """Spark, whose tables have no transaction: everything is counted twice and must agree."""
 
     backend = "pyspark"
+    dialect = "spark"
     schemes = ("spark", "pyspark")
     extra = "spark"
+    # Moments are written in the time zone of the session, and ${env:NAME} in a question is a text.
+    SETTINGS: ClassVar = {"spark.sql.session.timeZone": "UTC", "spark.sql.variable.substitute": "false"}
 
     def __init__(self, connection: Any, ours: bool = False) -> None:
         super().__init__(connection)
         self._ours = ours
-        # Moments are written in the time zone of the session.
         self._session = connection._session
-        self._session.conf.set("spark.sql.session.timeZone", "UTC")
+        for name, value in self.SETTINGS.items():
+            self._session.conf.set(name, value)
 
     @classmethod
     def open(cls, url: str, folder: Path) -> Database:
