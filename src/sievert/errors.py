@@ -39,16 +39,18 @@ def __dir__() -> list[str]:
 class SievertError(ValueError):
     """Base of all errors caused by input that Sievert cannot accept.
 
-    `fix` says what to do in Python; `file_fix` says it to someone who wrote the input in a file.
-    `exit_code` is what the command line ends with.
+    `fix` says what to do in Python; `file_fix` says it to someone who wrote the input in a file. `private`
+    are words that may quote private data, such as a driver's own: they are part of no message. `exit_code` is
+    what the command line ends with.
     """
 
     exit_code = 2
 
-    def __init__(self, message: str, *, fix: str = "", file_fix: str = "") -> None:
+    def __init__(self, message: str, *, fix: str = "", file_fix: str = "", private: str = "") -> None:
         super().__init__(f"{message}; {fix}" if fix else message)
         self._file_message = f"{message}; {file_fix}" if file_fix else message
         self._file_fix = file_fix
+        self.private = private
 
     def __reduce__(self) -> tuple[object, ...]:
         return _restored, (type(self), self.args, self.__dict__)
@@ -126,9 +128,15 @@ class FileError(SievertError):
     """
 
     def __init__(
-        self, message: str, *, key: tuple[str | int, ...] = (), fix: str = "", file_fix: str = ""
+        self,
+        message: str,
+        *,
+        key: tuple[str | int, ...] = (),
+        fix: str = "",
+        file_fix: str = "",
+        private: str = "",
     ) -> None:
-        super().__init__(message, fix=fix, file_fix=file_fix)
+        super().__init__(message, fix=fix, file_fix=file_fix, private=private)
         self.key = key
 
 

@@ -229,6 +229,7 @@ def test_postgres(
         agree_with_the_reader(tmp_path, f'source = "{url}"\nsql = "SELECT * FROM visits"')
         only_counts_were_asked(postgres / "log")
         one_state(base, tmp_path, url, monkeypatch)
+        no_cell_is_quoted(tmp_path, f'source = "{url}"')
         stopped(base, tmp_path, url, monkeypatch)
     with pytest.raises(FileError, match=r"data\.table: 'visit' cannot be read .*did you mean 'visits'"):
         totals(described(tmp_path, f'source = "{url}"\ntable = "visit"'))
@@ -241,6 +242,16 @@ def only_counts_were_asked(log: Path) -> None:
     assert len(asked) >= 10
     for line in asked:
         assert "COUNT(" in line or "SUM(" in line or "LIMIT 0" in line or "pg_catalog" in line, line
+
+
+def no_cell_is_quoted(folder: Path, source: str) -> None:
+    """What a server says of a cell that it cannot read is in no message."""
+    for column in ("CAST(region AS INTEGER)", "amount / (amount - amount)", "CAST(id AS DATE)"):
+        sql = f"SELECT {column} AS region, amount, id FROM visits"
+        with pytest.raises(OutputError, match=r"stopped answering \([A-Za-z]+\)") as raised:
+            sv.release.run(described(folder, f'{source}\nsql = "{sql}"'))
+        assert not re.search("north|ann|bob|zero", str(raised.value).split("stopped answering")[1])
+        assert raised.value.private and raised.value.__suppress_context__
 
 
 def one_state(base: Any, folder: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -328,6 +339,8 @@ def test_spark(read: dict[str, Counter[int]], tmp_path: Path, monkeypatch: pytes
         there_ = warehouse.Warehouse(database, database.table("odd"), "odd")
         assert there_.most_rows("a", odd) == (1, len(odd))
         assert [there_.most_rows("a", [text])[1] for text in odd] == [1] * len(odd)
+        session.sparkContext.setLogLevel("OFF")
+        no_cell_is_quoted(tmp_path, 'source = "spark://local[2]"')
         assert session.sql("SELECT 1").collect()  # a session of somebody else is left running
         changed(session, tmp_path, monkeypatch)
     finally:

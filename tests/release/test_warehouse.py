@@ -304,7 +304,7 @@ def test_a_database_that_stops(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
         return stopped
 
     monkeypatch.setattr(databases.DuckDb, "ask", stopping(1))
-    with pytest.raises(OutputError, match=r"stopped answering \(server closed.*nothing was charged"):
+    with pytest.raises(OutputError, match=r"stopped answering \(ConnectionError\).*nothing was charged"):
         sv.release.run(file, **asked)
     calls.clear()
     monkeypatch.setattr(databases.DuckDb, "ask", stopping(4))
@@ -425,7 +425,7 @@ BAD = [
     ('input = "mixed"', "."),
     ('source = "postgres://host:a/db"\ntable = "visits"', "has no port that can be"),
     ('source = "postgres://host/db?port=a"\ntable = "visits"', "has no port that can be"),
-    ('input = "ragged"', r"ragged: b.csv: cannot be read .*Line: 3.*as many fields"),
+    ('input = "ragged"', r"ragged: b.csv, line 3: cannot be read .*as many fields"),
     ('input = "hard"', "is the same file as .*would count twice"),
     ('input = "soft"', "is the same file as .*would count twice"),
 ]

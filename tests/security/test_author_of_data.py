@@ -4,13 +4,16 @@ import os
 import pty
 import subprocess
 import sys
+import traceback
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import sievert as sv
-from sievert.errors import DataError
+from sievert.errors import DataError, FileError, OutputError
 from sievert.release import DataFit
+from sievert.tables import count_reports
 
 WARDS = """version = 1
 [policy]
@@ -42,6 +45,98 @@ def written(folder: Path, text: str, rows: list[str], header: str = "ward") -> P
 # ── what a cell means ───────────────────────────────────────────────────────────────────────────────
 
 # ── messages that quote cells ───────────────────────────────────────────────────────────────────────
+
+CELL = "HIV-positive"
+
+
+def clinic(folder: Path, sql: str) -> Path:
+    """A SELECT on a table of three visits."""
+    base = pytest.importorskip("duckdb").connect(str(folder / "clinic.db"))
+    base.execute(
+        f"CREATE TABLE visits AS FROM (VALUES ('ann', '{CELL}'), ('bob', 'flu')) AS v(name, diagnosis)"
+    )
+    base.close()
+    source = f'source = "duckdb://clinic.db"\nsql = "{sql}"'
+    return written(folder, WARDS.replace('input = "visits.csv"', source).replace('"ward"', '"v"'), [])
+
+
+def on_a_terminal(*arguments: object) -> tuple[int, str]:
+    """The exit code of a command and what it says on its owner's terminal."""
+    master, terminal = pty.openpty()
+    command = [sys.executable, "-m", "sievert", *map(str, arguments)]
+    done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=terminal, check=False)
+    os.write(terminal, b"<end>")
+    os.close(terminal)
+    said = b""
+    while not said.endswith(b"<end>"):
+        said += os.read(master, 1 << 16)
+    os.close(master)
+    return done.returncode, " ".join(said.decode().split())
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT CAST(diagnosis AS INTEGER) AS v FROM visits",
+        "SELECT 'north' AS v FROM visits WHERE diagnosis::DATE > '2020-01-01'",
+        "WITH w AS (SELECT diagnosis::DOUBLE AS v FROM visits) SELECT v FROM w",
+    ],
+)
+def test_a_message_of_a_database_quotes_no_cell(
+    sievert: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path, sql: str
+) -> None:
+    file = clinic(tmp_path, sql)
+    for options in ((), ("--details",), ("--json",)):
+        done = sievert("release", file, *options)
+        assert done.returncode == 3 and CELL not in done.stdout + done.stderr
+        assert "stopped answering (ConversionException)" in done.stderr and "--details" in done.stderr
+    with pytest.raises(OutputError, match="stopped answering") as raised:
+        sv.release.run(file)
+    assert CELL not in str(raised.value) and CELL in raised.value.private
+    assert CELL not in "".join(traceback.format_exception(raised.value))
+
+
+def test_the_owners_terminal_shows_a_databases_words_when_asked(tmp_path: Path) -> None:
+    file = clinic(tmp_path, "SELECT CAST(diagnosis AS INTEGER) AS v FROM visits")
+    code, said = on_a_terminal("release", file)
+    assert code == 3 and "ConversionException" in said and CELL not in said
+    code, said = on_a_terminal("release", file, "--details")
+    assert code == 3 and CELL in said
+
+
+def test_a_message_of_a_reader_quotes_no_cell(
+    sievert: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    """Arrow and the embedded DuckDB quote the line that they cannot read."""
+    file = written(tmp_path, WARDS, [])
+    (tmp_path / "visits.csv").unlink()
+    (tmp_path / "days").mkdir()
+    for day in range(2):
+        (tmp_path / "days" / f"{day}.csv").write_text(f"ward,name\nnorth,ann\nnorth,bob,{CELL}\n")
+    file.write_text(WARDS.replace("visits.csv", "days"))
+    done = sievert("release", file, "--details")
+    assert done.returncode == 4 and CELL not in done.stdout + done.stderr
+    _, said = on_a_terminal("release", file)
+    assert CELL not in said and "line 3: cannot be read" in said
+    reports = tmp_path / "reports.csv"
+    reports.write_text("report,name\n" + "north,ann\n" * 3 + f"north,bob,{CELL}\n")
+    with pytest.raises(FileError) as raised:
+        count_reports([reports], "report")
+    assert CELL not in str(raised.value) and CELL in raised.value.private
+
+
+def test_what_fails_after_the_charge_quotes_no_cell(tmp_path: Path) -> None:
+    file = written(tmp_path, WARDS, ["north"] * 3)
+
+    def fail(*_: object) -> None:
+        raise ValueError(CELL)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("sievert.release._running.table_bytes", fail)
+        with pytest.raises(OutputError, match=r"ValueError; the release .* is charged") as raised:
+            sv.release.run(file)
+    assert CELL not in "".join(traceback.format_exception(raised.value))
+
 
 # ── outputs that carry cells on ─────────────────────────────────────────────────────────────────────
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from sievert.cli._streams import complain, steady_output
+from sievert.cli._streams import complain, complain_privately, steady_output
 from sievert.errors import SievertError
 
 __all__ = ["main"]
@@ -35,6 +35,7 @@ def _exit_code(arguments: Sequence[str]) -> int:
             code = _run(list(arguments))
     except SievertError as problem:
         complain(problem.on_command_line())
+        complain_privately(problem, "--details" in arguments)
         return problem.exit_code
     except KeyboardInterrupt:
         code = INTERRUPTED

@@ -15,9 +15,9 @@ import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from sievert.errors import DataError
+from sievert.errors import DataError, SievertError
 
-__all__ = ["complain", "complain_of_data", "plain", "say_how_it_fits", "steady_output"]
+__all__ = ["complain", "complain_of_data", "complain_privately", "plain", "say_how_it_fits", "steady_output"]
 
 # Letters that turn the direction of writing.
 TURNING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
@@ -128,6 +128,13 @@ def complain(message: str) -> None:
 def complain_of_data(problem: DataError, details: bool = False) -> None:
     """Say what in private data did not fit, to its owner's terminal only; a log learns no more."""
     complain(problem.on_command_line() if details or sys.stderr.isatty() else NOT_FITTING)
+    complain_privately(problem, details)
+
+
+def complain_privately(problem: SievertError, details: bool) -> None:
+    """Say a driver's words about private data: on its owner's terminal, and only when asked for."""
+    if problem.private and details and sys.stderr.isatty():
+        complain(f"in its own words, which are private: {problem.private}")
 
 
 def say_how_it_fits(fit: object) -> None:

@@ -46,7 +46,11 @@ def release(
     ] = False,
     details: Annotated[
         bool,
-        typer.Option("--details", help="Write what in the data did not fit even into a log; it is private."),
+        typer.Option(
+            "--details",
+            help="Write what in the data did not fit even into a log, and a database's own words on a "
+            "terminal; both are private.",
+        ),
     ] = False,
     device: Device = None,
     force: Force = False,

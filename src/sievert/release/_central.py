@@ -198,7 +198,7 @@ def _located(read: Callable[[Any], Any], batch: Any, rows: Rows | Warehouse) -> 
     try:
         return read(batch)
     except DataError as problem:
-        raise DataError(f"{rows.name}: {problem}") from None
+        raise DataError(f"{rows.name}: {problem}", private=problem.private) from None
 
 
 def true_answer(plan: Plan, totals: IntArray) -> int:

@@ -167,7 +167,7 @@ def check_rows(
             if not plan.rules.stable:
                 people.add(batch)
         except DataError as problem:
-            raise DataError(f"{rows.name}: {problem}") from None
+            raise DataError(f"{rows.name}: {problem}", private=problem.private) from None
         seen.add(batch)
         read += batch.size
         if progress is not None:

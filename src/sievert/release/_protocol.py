@@ -19,7 +19,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from sievert.errors import DataError, FileError, LedgerError, MechanismError, OutputError
+from sievert.errors import DataError, FileError, LedgerError, MechanismError, OutputError, SievertError
 from sievert.ledger import EPS, WAIT_SECONDS, Ledger, Relation, Reservation, check_name, file_hash
 from sievert.numerics import brief, flag, instance, non_negative, on_device
 from sievert.release._account import Accounted, Cost
@@ -265,16 +265,26 @@ def _charged(held: Reservation) -> Iterator[None]:
         yield
     except Exception as problem:
         entry = next(entry for entry in held.ledger.entries if entry.id == held.id)
-        why = getattr(problem, "strerror", None) or str(problem) or type(problem).__name__
-        where = f"{problem.filename}: " if isinstance(problem, OSError) and problem.filename else ""
+        why, private = _why(problem)
         charged = held.ledger.budget.currency.words(entry.cost)
         if entry.plan is not None:
             charged = f"slot {1 + (entry.slot or 0)} of the plan {entry.plan}"
         raise OutputError(
-            f"{where}{why}; the release {held.id} is charged ({charged}) and not published. "
+            f"{why}; the release {held.id} is charged ({charged}) and not published. "
             "Mend the cause and run the same command again, with another --output if need be: on the same "
-            "data it is finished at no further cost (--fresh gives it up)"
-        ) from problem
+            "data it is finished at no further cost (--fresh gives it up)",
+            private=private,
+        ) from None if private else problem
+
+
+def _why(problem: Exception) -> tuple[str, str]:
+    """What went wrong, and words about it that may quote private cells."""
+    if isinstance(problem, OSError):
+        where = f"{problem.filename}: " if problem.filename else ""
+        return where + (problem.strerror or str(problem) or type(problem).__name__), ""
+    if isinstance(problem, SievertError) and not isinstance(problem, DataError):
+        return str(problem), problem.private
+    return type(problem).__name__, f"{type(problem).__name__}: {problem}"
 
 
 def seed_of(plan: Accounted, insecure_rng: object) -> int | None:

@@ -383,7 +383,9 @@ class _TableJob(_PlanJob):
             try:
                 return _Read(computed(self.plan, self.rows, report, seen, asked.fit), 0, seen)
             except OutputError as problem:
-                raise OutputError(f"{problem}; nothing was charged, run the same command again") from None
+                raise OutputError(
+                    f"{problem}; nothing was charged, run the same command again", private=problem.private
+                ) from None
         return _Read(None, *check_rows(self.plan, self._each, report, asked.fit))
 
     @property

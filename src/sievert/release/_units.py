@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.errors import DataError, FileError, LedgerError
+from sievert.errors import DataError, FileError, LedgerError, OutputError
 from sievert.ledger import Reservation, file_hash, sync_folder
 from sievert.release._central import refuse_nobody, refuse_too_many
 from sievert.release._domain import Fingerprints
@@ -121,7 +121,7 @@ def check_unit(shared: Shared, unit: Unit) -> tuple[Contents, People, DataFit]:
             if person is not None:
                 refuse_nobody(batch, person, missing)
         except DataError as problem:
-            raise DataError(f"{shared.folder / unit.file}: {problem}") from None
+            raise DataError(f"{shared.folder / unit.file}: {problem}", private=problem.private) from None
         if person is not None:
             hashes.append(_hashed(batch.columns[person], shared.salt))
         seen.add(batch)
@@ -235,9 +235,9 @@ def draw_unit(shared: Shared, part: Part) -> int:
     return part.contents.rows
 
 
-def changed(path: Path) -> DataError:
+def changed(path: Path) -> OutputError:
     """Whoever draws a unit that is not the one that was checked."""
-    return DataError(f"{path}: changed since it was checked and its hash was fixed; put it back as it was")
+    return OutputError(f"{path}: changed since it was checked and its hash was fixed; put it back as it was")
 
 
 def publish(part: Part, names: Sequence[str], write: Callable[[TableWriter], None]) -> None:

@@ -27,6 +27,7 @@ from sievert.kinds import Noun, Positive, PrivatePath, Probability, Section, kin
 from sievert.numerics import as_fraction, brief
 from sievert.spaces import as_float
 from sievert.tables._coded import arrow_or_none, coded
+from sievert.tables._driver_words import class_of, whole
 from sievert.tables._folders import files_in, is_several
 from sievert.tables._reading import existing
 
@@ -185,7 +186,8 @@ class _Csv(_File, suffixes=(".csv", ".txt")):
                 yield csv.reader(stream, delimiter=self.delimiter)
         except (OSError, UnicodeDecodeError, csv.Error) as problem:
             raise DataError(
-                f"{self.path}: cannot be read as CSV ({problem}); save it as UTF-8 text"
+                f"{self.path}: cannot be read as CSV ({class_of(problem)}); save it as UTF-8 text",
+                private=whole(problem),
             ) from None
 
     def _batches(self, columns: Sequence[str], size: int) -> Iterator[dict[str, Sequence[Any]]]:
@@ -295,7 +297,9 @@ class _Parquet(_File, suffixes=(".parquet",)):
         try:
             return parquet.ParquetFile(self.path)
         except Exception as problem:
-            raise DataError(f"{self.path}: cannot be read as Parquet ({problem})") from None
+            raise DataError(
+                f"{self.path}: cannot be read as Parquet ({class_of(problem)})", private=whole(problem)
+            ) from None
 
     def _batches(self, columns: Sequence[str], size: int) -> Iterator[dict[str, Sequence[Any]]]:
         with self._open() as stream:
@@ -334,7 +338,9 @@ class _Arrow(_File, suffixes=(".arrow", ".feather", ".ipc")):
         try:
             return ipc.open_stream(arrow.memory_map(str(self.path)))
         except (arrow.ArrowInvalid, OSError) as problem:
-            raise DataError(f"{self.path}: cannot be read as Arrow ({problem})") from None
+            raise DataError(
+                f"{self.path}: cannot be read as Arrow ({class_of(problem)})", private=whole(problem)
+            ) from None
 
     def _batches(self, columns: Sequence[str], size: int) -> Iterator[dict[str, Sequence[Any]]]:
         stream = self._open()

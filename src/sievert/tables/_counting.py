@@ -25,6 +25,7 @@ from sievert.errors import FileError
 from sievert.numerics import advance, brief
 from sievert.spaces import KnownLabels, Labels, cell, label_text, shown
 from sievert.tables._batches import open_rows
+from sievert.tables._driver_words import PRIVATE_WORDS, class_of, whole
 from sievert.tables._reading import existing
 from sievert.tables._writing import matching
 
@@ -245,7 +246,10 @@ def _header(path: Path) -> list[str]:
                 if any(field.strip() for field in line):
                     return line
     except (OSError, UnicodeDecodeError, csv.Error, EOFError) as problem:
-        raise FileError(f"{path}: cannot be read as CSV ({problem}); save it as UTF-8 text") from None
+        raise FileError(
+            f"{path}: cannot be read as CSV ({class_of(problem)}); save it as UTF-8 text",
+            private=whole(problem),
+        ) from None
     raise FileError(f"{path}: is empty; give a header line and one report a row")
 
 
@@ -283,7 +287,11 @@ def _arrow_csv(path: Path, column: str | None, counts: str | None) -> Batches:
         for batch in reader:
             yield stored.tell(), _of_batch(path, batch, counts is not None)
     except (arrow.ArrowInvalid, OSError) as problem:
-        raise FileError(f"{path}: cannot be read as CSV ({problem})") from None
+        raise FileError(
+            f"{path}: cannot be read as CSV ({class_of(problem)}); see that all lines have as many fields as "
+            f"the header; {PRIVATE_WORDS}",
+            private=whole(problem),
+        ) from None
 
 
 def _parquet(path: Path, column: str | None, counts: str | None) -> Batches:
@@ -300,7 +308,9 @@ def _parquet(path: Path, column: str | None, counts: str | None) -> Batches:
                 seen += len(batch)
                 yield size * seen // rows, _of_batch(path, batch.select(chosen), counts is not None)
     except (arrow.ArrowInvalid, OSError) as problem:
-        raise FileError(f"{path}: cannot be read as Parquet ({problem})") from None
+        raise FileError(
+            f"{path}: cannot be read as Parquet ({class_of(problem)})", private=whole(problem)
+        ) from None
 
 
 def _of_batch(path: Path, batch: Any, weighted: bool) -> Batch:
@@ -354,7 +364,10 @@ def _plain_csv(path: Path, column: str | None, counts: str | None) -> Batches:
                     batch.clear()
             yield stored.tell(), list(batch.items())
     except (OSError, UnicodeDecodeError, csv.Error, EOFError) as problem:
-        raise FileError(f"{path}: cannot be read as CSV ({problem}); save it as UTF-8 text") from None
+        raise FileError(
+            f"{path}: cannot be read as CSV ({class_of(problem)}); save it as UTF-8 text",
+            private=whole(problem),
+        ) from None
 
 
 def _whole(path: Path, value: Any) -> int:

@@ -21,6 +21,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from sievert.errors import DataError, FileError, OutputError
 from sievert.numerics import brief, did_you_mean
+from sievert.tables._driver_words import PRIVATE_WORDS, class_of, first_line, whole, words_before_data
 from sievert.tables._literals import fixed, text_of
 from sievert.tables._reading import existing
 
@@ -99,7 +100,9 @@ class Database:
             with suppress(Exception):
                 known = self.names(where)
             raise FileError(
-                f"data.table: {brief(name)} cannot be read ({first_line(problem)}){did_you_mean(own, known)}"
+                f"data.table: {brief(name)} cannot be read ({words_before_data(problem)})"
+                f"{did_you_mean(own, known)}",
+                private=whole(problem),
             ) from None
 
     def names(self, where: Sequence[str]) -> list[str]:
@@ -114,7 +117,9 @@ class Database:
         try:
             return self.connection.sql(sql, schema=self.types_of(sql))
         except Exception as problem:
-            raise FileError(f"data.sql: cannot be read ({first_line(problem)})") from None
+            raise FileError(
+                f"data.sql: cannot be read ({words_before_data(problem)})", private=whole(problem)
+            ) from None
 
     def types_of(self, sql: str) -> dict[str, Any] | None:
         """The columns of a SELECT and their types, where Ibis cannot ask for them itself."""
@@ -189,12 +194,6 @@ def padded(key: bytes) -> tuple[str, str]:
 def private_folder() -> tempfile.TemporaryDirectory[str]:
     """Where an embedded DuckDB puts what does not fit into memory: it is private."""
     return tempfile.TemporaryDirectory(prefix="sievert-")
-
-
-def first_line(problem: BaseException) -> str:
-    """What a driver says, without its candidates and positions."""
-    lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
-    return lines[0].rstrip(".;") if lines else type(problem).__name__
 
 
 def _raise() -> Any:
@@ -382,7 +381,11 @@ class ParquetOrCsv(DuckDb):
             self.connection.con.execute(sql)
             return self._table(GIVEN, ())
         except Exception as problem:
-            raise FileError(f"{self._files[0].parent}: cannot be read ({first_line(problem)})") from None
+            raise FileError(
+                f"{self._files[0].parent}: cannot be read ({class_of(problem)}); {self._fix}; "
+                f"{PRIVATE_WORDS}",
+                private=whole(problem),
+            ) from None
 
     def bytewise(self, text: Any) -> Any:
         return text  # no column of a file has a collation
@@ -400,8 +403,14 @@ class ParquetOrCsv(DuckDb):
                 raise
             self.still()
             named = re.search(r"^\s*file = (.+)$", str(problem), re.MULTILINE)
-            which = Path(named[1]).name if named else "the files"
-            raise DataError(f"{which}: cannot be read ({first_line(problem)}); {self._fix}") from None
+            line = re.match(r"[A-Za-z ]+: CSV Error on Line: ([0-9]+)\n", str(problem))
+            which = named[1] if named else ""
+            which = next((path.name for path in self._files if str(path) == which), "the files")
+            place = f", line {line[1]}" if line else ""
+            raise DataError(
+                f"{which}{place}: cannot be read ({class_of(problem)}); {self._fix}; {PRIVATE_WORDS}",
+                private=whole(problem),
+            ) from None
 
 
 class Postgres(Database):
@@ -541,7 +550,10 @@ class Spark(Database):
                 return cls(ibis.pyspark.connect(running))
             builder = SparkSession.builder.appName("sievert").config("spark.ui.enabled", "false")
             builder = builder.config("spark.ui.showConsoleProgress", "false")
-            return cls(ibis.pyspark.connect(builder.master(master).getOrCreate()), ours=True)
+            connection = ibis.pyspark.connect(builder.master(master).getOrCreate())
+            # Its log would quote the cells that a question fails on.
+            connection._session.sparkContext.setLogLevel("OFF")
+            return cls(connection, ours=True)
         except Exception as problem:
             raise OutputError(
                 f"{url}: Spark does not answer ({first_line(problem)}); it needs a Java runtime"

@@ -21,6 +21,7 @@ from pydantic import Field, field_validator
 
 from sievert.errors import FileError, OutputError
 from sievert.kinds import Noun, Positive, kind
+from sievert.tables._driver_words import PRIVATE_WORDS, class_of, whole
 
 if TYPE_CHECKING:
     from concurrent.futures import ProcessPoolExecutor
@@ -322,8 +323,9 @@ class _RayWorkers(Workers):
         except problems.RayTaskError as problem:
             raise problem.cause from None
         except (problems.RayError, ConnectionError) as problem:
-            text = str(problem).strip() or type(problem).__name__
-            raise OutputError(f"engine: Ray gave up ({text.splitlines()[0]})") from None
+            raise OutputError(
+                f"engine: Ray gave up ({class_of(problem)}); {PRIVATE_WORDS}", private=whole(problem)
+            ) from None
 
     def restart(self) -> None:
         """Ray has done so."""

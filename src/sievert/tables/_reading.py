@@ -18,6 +18,7 @@ from sievert.channels import Channel
 from sievert.errors import ChannelError, FileError
 from sievert.numerics import as_fraction, brief, did_you_mean, file_path
 from sievert.spaces import KnownLabels, Labels, Table, label, label_text, read_label
+from sievert.tables._driver_words import class_of, whole
 from sievert.tables._writing import write_bytes
 
 __all__ = ["channel_bytes", "existing", "read_channel", "read_table", "write_channel"]
@@ -56,7 +57,10 @@ def read_table(path: str | Path) -> Table:
         with target.open(newline="", encoding="utf-8-sig") as stream:
             lines = [line for line in csv.reader(stream) if any(field.strip() for field in line)]
     except (OSError, UnicodeDecodeError, csv.Error) as problem:
-        raise FileError(f"{target}: cannot be read as CSV ({problem}); save it as UTF-8 text") from None
+        raise FileError(
+            f"{target}: cannot be read as CSV ({class_of(problem)}); save it as UTF-8 text",
+            private=whole(problem),
+        ) from None
     if len(lines) < 2:
         raise FileError(f"{target}: has no rows below its header; give a header line and at least one row")
     header, *body = lines
@@ -76,7 +80,9 @@ def _parquet(path: Path) -> Table:
     try:
         table = parquet.ParquetFile(path).read()
     except Exception as problem:
-        raise FileError(f"{path}: cannot be read as Parquet ({problem})") from None
+        raise FileError(
+            f"{path}: cannot be read as Parquet ({class_of(problem)})", private=whole(problem)
+        ) from None
     columns = [table.column(i).to_pylist() for i in range(table.num_columns)]
     return Table(path, list(table.column_names), [list(r) for r in zip(*columns, strict=True)], typed=True)
 
@@ -187,7 +193,10 @@ def _read_npz(path: Path, known: KnownLabels | None) -> Channel:
     except FileError:
         raise
     except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as problem:
-        raise FileError(f"{path}: cannot be read as NPZ ({str(problem) or 'it is empty'})") from None
+        raise FileError(
+            f"{path}: cannot be read as NPZ ({class_of(problem)}); see that it is whole and not empty",
+            private=whole(problem),
+        ) from None
     inputs = _stored_labels(arrays, "inputs", known)
     outputs = _stored_labels(arrays, "outputs", None)
     if "log_matrix" in arrays:

@@ -13,6 +13,7 @@ from scipy import sparse
 from sievert.errors import DataError, FileError
 from sievert.numerics import brief, did_you_mean
 from sievert.spaces import Table
+from sievert.tables._driver_words import class_of, whole
 from sievert.tables._reading import existing, read_table
 
 __all__ = ["UserVectors", "VectorSource"]
@@ -57,7 +58,8 @@ class VectorSource:
             rows = sparse.csr_array(sparse.load_npz(path))
         except (ValueError, KeyError, OSError, zipfile.BadZipFile) as problem:
             raise FileError(
-                f"{path}: is no sparse matrix ({problem}); save one with scipy.sparse.save_npz"
+                f"{path}: is no sparse matrix ({class_of(problem)}); save one with scipy.sparse.save_npz",
+                private=whole(problem),
             ) from None
         return UserVectors([str(i) for i in range(rows.shape[0])], rows)
 

@@ -27,7 +27,8 @@ from sievert.arrays import IntArray
 from sievert.errors import DataError, FileError, OutputError, SievertError
 from sievert.numerics import brief, did_you_mean, require_size
 from sievert.tables._batches import plain_cell
-from sievert.tables._databases import CODES, Database, first_line
+from sievert.tables._databases import CODES, Database
+from sievert.tables._driver_words import PRIVATE_WORDS, class_of, whole
 
 __all__ = ["Cells", "PeopleThere", "Warehouse"]
 
@@ -270,12 +271,14 @@ class Warehouse:
         try:
             return ask()
         except DataError as problem:
-            raise DataError(f"{self.name}: {problem}") from None
+            raise DataError(f"{self.name}: {problem}", private=problem.private) from None
         except SievertError:
             raise
         except Exception as problem:
             raise OutputError(
-                f"{self.name}: the database stopped answering ({first_line(problem)})"
+                f"{self.name}: the database stopped answering ({class_of(problem)}); see that the table fits "
+                f"its question (data.sql, data.column), and that the database runs; {PRIVATE_WORDS}",
+                private=whole(problem),
             ) from None
 
 
