@@ -137,7 +137,7 @@ def surveys() -> list[Row]:
     """Randomised response on the tally, against its whole matrix."""
     rows = []
     for n in (100, 300, 1000, 10_000):
-        ours = timed(lambda n=n: survey(n, math.log(3), "response"), 1)
+        ours = timed(lambda n=n: survey(n, math.log(3), kind="response"), 1)
         peer = timed(lambda n=n: by_matrix(n), 1) if n <= 300 else None
         rows.append(Row("survey by randomised response", n, ours, "whole matrix", peer))
     return rows

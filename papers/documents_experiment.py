@@ -20,7 +20,7 @@ def main() -> None:
     texts, table = sv.text.presidents(), sv.text.Embedding.small()
     print(f"{len(texts.authors)} authors")
     for kind in ("word-laplace", "word-exponential"):
-        found = sv.text.attack(texts, table, LEVELS, kind, authors=20, draws=3, rng=2026)
+        found = sv.text.attack(texts, table, LEVELS, kind=kind, authors=20, draws=3, rng=2026)
         print(f"\n{kind}: {found}")
         rows = found.rows()
         names = list(dict.fromkeys(name for row in rows for name in row))

@@ -22,11 +22,11 @@ def build() -> Page:
         values = rng.choice(101, 100_000, p=truth)
         for name, channel in MECHANISMS.items():
             counts = np.bincount(channel.sample(values, rng=rng), minlength=101)
-            best = sv.estimate(counts, channel, interval="none").likelihood
+            best = sv.estimate(counts, channel, interval="none").mean_log_likelihood
             operator, shares = operator_of(read_reports(counts, channel))
             start = np.full(101, 1 / 101)
             fits = [iterate(operator, shares, start, 0.0, k) for k in ROUNDS]
-            missing[f"{truth_name} {name}"] = [1e5 * (best - fit.likelihood) for fit in fits]
+            missing[f"{truth_name} {name}"] = [1e5 * (best - fit.mean_log_likelihood) for fit in fits]
             bounds[f"{truth_name} {name}"] = 1e5 * fits[-1].gap
     rows = [[str(k), *(f"{column[i]:.2f}" for column in missing.values())] for i, k in enumerate(ROUNDS)]
     ten = missing["binomial TG"][ROUNDS.index(10)]

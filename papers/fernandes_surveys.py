@@ -16,7 +16,7 @@ SIZES = [1, 2, 3, 4, 5, 10, 20, 50, 100, 200, 500, 1000]
 def build() -> Page:
     rows = []
     for n in SIZES:
-        response, geometric = (survey(n, math.log(3), kind) for kind in ("response", "geometric"))
+        response, geometric = (survey(n, math.log(3), kind=kind) for kind in ("response", "geometric"))
         exact = survey(n, kind="noiseless")
         values = [
             response.privacy, response.accuracy, geometric.privacy, geometric.accuracy,
@@ -52,5 +52,5 @@ def build() -> Page:
 
 
 def _pair(n: int, kind: str) -> str:
-    found = survey(n, math.log(3), kind)
+    found = survey(n, math.log(3), kind=kind)
     return f"{float(found.privacy) + 1e-9:.2f} {float(found.accuracy) + 1e-9:.2f}"

@@ -315,7 +315,7 @@ def test_unsigned_gains_keep_their_sign() -> None:
 
 
 def test_extremes_have_an_answer() -> None:
-    assert sv.design.geometric_optimality(3, 1e-300, loss=sv.losses.absolute(3)).optimal
+    assert sv.design.geometric_optimality(3, 1e-300, loss=sv.losses.absolute(3)).holds
     assert sv.worst_leakage(sv.metrics.line(3), 1e308).upper.bits == pytest.approx(math.log2(3))
     tight = sv.mechanisms.tight_constraints(sv.metrics.line(3), 1e308)
     assert tight.log_matrix.diagonal().tolist() == [0, 0, 0]
@@ -360,7 +360,7 @@ def test_a_bound_at_a_far_order_still_bounds() -> None:
 
 
 def test_a_delta_of_any_numeric_type() -> None:
-    found = sv.estimation.audit_outputs([0, 1] * 100, [1, 1] * 100, 1.0, Decimal("0.5"), rng=1)  # type: ignore[arg-type]
+    found = sv.estimation.audit_outputs([0, 1] * 100, [1, 1] * 100, 1.0, delta=Decimal("0.5"), rng=1)  # type: ignore[arg-type]
     assert found.delta == 0.5
 
 

@@ -116,3 +116,29 @@ def test_leakage_shows_its_parameters() -> None:
     parameters = list(inspect.signature(sv.leakage).parameters)
     assert parameters == ["channel", "prior", "gain", "kind", "case"]
     assert "How much a release helps an adversary" in (inspect.getdoc(sv.leakage) or "")
+
+
+@pytest.mark.parametrize(
+    ("name", "places"),
+    [
+        ("entropy", ["sv.information.entropy"]),
+        ("composed_claim", ["sv.promises.composed_claim"]),
+        ("loss_curve", ["sv.observations.loss_curve", "sv.vectors.loss_curve"]),
+        ("Verdict", ["sv.results.Verdict"]),
+        ("survey_correlation", ["sv.inference.survey_correlation"]),
+        ("laplace_radius", ["sv.sampling.laplace_radius"]),
+    ],
+)
+def test_a_name_of_a_topic_is_pointed_to(name: str, places: list[str]) -> None:
+    with pytest.raises(AttributeError) as found:
+        getattr(sv, name)
+    assert all(place in str(found.value) for place in places)
+    for place in places:
+        topic = place.split(".")[1]
+        assert getattr(getattr(sv, topic), name) is not None
+
+
+def test_a_misspelt_name_gets_the_nearest_one() -> None:
+    with pytest.raises(AttributeError, match=r"did you mean sv\.capacity\?"):
+        sv.capacty  # noqa: B018
+    assert not hasattr(sv, "__wrapped__")

@@ -84,3 +84,26 @@ def test_a_query_comes_before_a_prior() -> None:
     channel, policy = sv.mechanisms.truncated_geometric(3, 1.0), sv.Policy.differential(2, 2)
     found = sv.record_leakage(channel, policy, sv.Query.sum(), [0.5, 0.5])
     assert 0.5 < found.after < 0.8
+
+
+# Two of them side by side were confused: composed_claim(1, 1) meant δ = 1, capacity(c, "risk") a prior.
+BY_NAME = {"kind", "gains", "delta", "releases"}
+
+
+@pytest.mark.parametrize(
+    ("name", "function"), functions(), ids=lambda item: item if isinstance(item, str) else ""
+)
+def test_what_has_a_default_and_is_easily_confused_is_given_by_name(name: str, function: Any) -> None:
+    positional = [
+        parameter.name
+        for parameter in inspect.signature(function).parameters.values()
+        if parameter.kind is parameter.POSITIONAL_OR_KEYWORD and parameter.default is not parameter.empty
+    ]
+    assert not BY_NAME & set(positional)
+
+
+def test_a_kind_given_in_place_of_the_prior_is_named() -> None:
+    with pytest.raises(sv.SievertError, match="write kind='risk'"):
+        sv.capacity(sv.mechanisms.randomised_response(3, eps=1.0), "risk")
+    with pytest.raises(TypeError):
+        sv.promises.composed_claim(1, 1)

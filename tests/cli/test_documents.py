@@ -349,7 +349,7 @@ def test_the_best_channel_of_a_small_vocabulary(tiny: Path, tmp_path: Path) -> N
     found = about_documents("design", scenario)
     best, usual = found.facts["optimal"], found.facts["word-exponential"]["moved"][0]
     assert best["at least"] <= best["moved"] <= best["at least"] * (1 + 1e-6)
-    exponential = sv.text.word_channel(scenario.embedding, 0.5, "word-exponential").matrix
+    exponential = sv.text.word_channel(scenario.embedding, 0.5, kind="word-exponential").matrix
     assert best["moved"] < (exponential * scenario.embedding.metric().matrix).sum() / 30
     assert usual > 0 and found.certificate.verify()
     equal = found.facts["equal success"]
@@ -366,7 +366,7 @@ def test_word_frequencies_from_what_was_released(
     words = [*sv.load(tiny).embedding.words]
     texts = [" ".join([words[0]] * 10 + words[10:20]) for _ in range(40)]
     table = sv.load(tiny).embedding
-    noisy = sv.text.obfuscate(texts, table, 3.0, "word-exponential", insecure_rng=3).documents
+    noisy = sv.text.obfuscate(texts, table, 3.0, kind="word-exponential", insecure_rng=3).documents
     reports = tmp_path / "reports.csv"
     reports.write_text("words\n" + "\n".join(" ".join(one) for one in noisy) + "\n", encoding="utf-8")
     file = tmp_path / "tiny.toml"

@@ -11,7 +11,11 @@ from sievert.numerics import listening
 
 def test_on_a_line_the_geometric_is_as_good() -> None:
     found = sv.candidates(
-        sv.metrics.line(5), 1.0, None, sv.losses.absolute(5), [None, sv.gains.within(sv.metrics.line(5), 1)]
+        sv.metrics.line(5),
+        1.0,
+        None,
+        sv.losses.absolute(5),
+        gains=[None, sv.gains.within(sv.metrics.line(5), 1)],
     )
     by_name = {item.name: item for item in found.alternatives}
     assert set(by_name) == {
@@ -97,7 +101,9 @@ def test_a_chart_of_one_loss_starts_at_0_and_holds_its_words(unit: float) -> Non
 
 
 def test_a_tie_joined_by_a_solid_line_and_left_gives_away_less() -> None:
-    found = sv.candidates(sv.metrics.line(10), 0.5, None, sv.losses.absolute(10), [sv.losses.bayes_risk(10)])
+    found = sv.candidates(
+        sv.metrics.line(10), 0.5, None, sv.losses.absolute(10), gains=[sv.losses.bayes_risk(10)]
+    )
     assert found.neighbours[0].relation == "less safe"
     figure = sv.plots.candidates(found)
     assert figure.data[0].line.dash == "solid"

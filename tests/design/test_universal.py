@@ -111,7 +111,7 @@ def test_the_order_of_the_inputs_does_not_matter(n: int, seed: int) -> None:
     assert (first.holds, first.loss, first.lower_bound) == (second.holds, second.loss, second.lower_bound)
     verified(first)
     verified(second)
-    assert first.holds is sv.design.geometric_optimality(n, alpha=HALF, prior=prior, loss=loss).optimal
+    assert first.holds is sv.design.geometric_optimality(n, alpha=HALF, prior=prior, loss=loss).holds
 
 
 def test_a_mechanism_that_is_not_private_is_refused() -> None:

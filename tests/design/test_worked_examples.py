@@ -319,14 +319,14 @@ class TestLines:
         metric = sv.metrics.line(points.tolist())
         found = sv.optimal_mechanism(metric, 0.7, prior, loss, method="closed")
         assert found.gap <= 1e-11 * max(1.0, float(np.max(loss.table)))
-        assert sv.design.geometric_optimality(points.tolist(), 0.7, prior, loss).optimal
+        assert sv.design.geometric_optimality(points.tolist(), 0.7, prior, loss).holds
 
     def test_a_loss_that_crosses_twice_is_refused(self) -> None:
         loss = sv.losses.matrix([[1, 0, 1], [0, 1, 0]])
         assert sv.losses.classify_loss(loss).single_crossing is None
         prior = ["1/4", "1/2", "1/4"]
         verdict = sv.design.geometric_optimality(3, alpha=HALF, prior=prior, loss=loss)
-        assert not verdict.optimal
+        assert not verdict.holds
         found = sv.optimal_mechanism(line(3), math.log(2), prior, loss)
         assert "program" in found.method and found.gap < 1e-12
         assert float(found.loss) < float(verdict.loss) - 1e-3
@@ -349,7 +349,7 @@ class TestLines:
             ):
                 continue
             prior = rng.dirichlet(np.ones(4))
-            failures += not sv.design.geometric_optimality(4, 0.7, prior, table).optimal
+            failures += not sv.design.geometric_optimality(4, 0.7, prior, table).holds
         assert failures > 0
 
     @pytest.mark.parametrize("seed", range(60))
@@ -359,7 +359,7 @@ class TestLines:
         table, prior = rng.random((m, n)), rng.dirichlet(np.ones(n))
         verdict = sv.design.geometric_optimality(n, 1.0, prior, table)
         program = sv.optimal_mechanism(line(n), 1.0, prior, table, method="program")
-        assert verdict.optimal == (float(verdict.loss) <= float(program.loss) + 1e-9)
+        assert verdict.holds == (float(verdict.loss) <= float(program.loss) + 1e-9)
         if verdict.column is not None:
             ratios = np.diff(np.log(np.array(verdict.column, dtype=float)))
             assert np.abs(ratios) == pytest.approx(1.0)
@@ -509,13 +509,13 @@ def test_floats_agree_that_the_geometric_is_optimal(loss: Any, eps: float) -> No
     for size in (3, 5, 21):
         skewed = np.arange(1, size + 1) / (size * (size + 1) / 2)
         for prior in (None, skewed):
-            assert sv.design.geometric_optimality(size, eps, prior, loss(size)).optimal
+            assert sv.design.geometric_optimality(size, eps, prior, loss(size)).holds
 
 
 def test_floats_find_the_better_column() -> None:
     table = losses.matrix([[7, 0, 7], [3, 10, 3]])
     exact = sv.design.geometric_optimality(3, alpha="1/2", loss=table)
     found = sv.design.geometric_optimality(3, math.log(2), loss=table)
-    assert not found.optimal and found.action == exact.action
+    assert not found.holds and found.action == exact.action
     assert found.column == pytest.approx([1, 0.5, 1])
     assert found.loss == pytest.approx(float(exact.loss), rel=1e-12)

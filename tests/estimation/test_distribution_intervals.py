@@ -138,7 +138,9 @@ def test_ends_of_a_profile_are_where_the_likelihood_has_fallen_enough() -> None:
     end = found.interval[0, 1]
     rest = water_filling(shares[1:], operator.lie, 1 - end)
     p = np.concatenate([[end], rest])
-    fallen = 600 * (found.likelihood - float(shares @ (np.log(operator.expected(p)) + operator.log_scale)))
+    fallen = 600 * (
+        found.mean_log_likelihood - float(shares @ (np.log(operator.expected(p)) + operator.log_scale))
+    )
     assert fallen == pytest.approx(chi2.ppf(0.95, 1) / 2, rel=1e-6)
 
 

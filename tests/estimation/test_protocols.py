@@ -14,7 +14,7 @@ TRUTH = np.array([0.5, 0.25, 0.15, 0.1, 0.0, 0.0])
 PROTOCOLS = {
     "response": lambda eps: randomised_response(6, eps),
     "optimised unary": lambda eps: unary(6, eps),
-    "symmetric unary": lambda eps: unary(6, eps, "symmetric"),
+    "symmetric unary": lambda eps: unary(6, eps, kind="symmetric"),
     "hashing": lambda eps: local_hashing(6, eps),
     "binary hashing": lambda eps: local_hashing(6, eps, buckets=2),
     "limited hashing": lambda eps: local_hashing(6, eps, hashes=20, public_seed=3),
@@ -61,7 +61,7 @@ def test_every_protocol_is_private(eps: float) -> None:
     assert response.truth + 5 * response.other == pytest.approx(1)
     assert sv.epsilon(response.channel(), sv.Policy.local(6)).nats == pytest.approx(eps)
     for kind in ("optimised", "symmetric"):
-        bits = unary(6, eps, kind)
+        bits = unary(6, eps, kind=kind)
         odds = bits.truth * (1 - bits.other) / (bits.other * (1 - bits.truth))
         assert math.log(odds) == pytest.approx(eps)
     hashed = local_hashing(6, eps)
@@ -140,7 +140,7 @@ def test_bad_input_is_named() -> None:
     for call, message in (
         (lambda: randomised_response(3, 0), "eps is 0"),
         (lambda: randomised_response(3, math.inf), "eps is inf"),
-        (lambda: unary(3, 1.0, "best"), "kind is 'best'"),
+        (lambda: unary(3, 1.0, kind="best"), "kind is 'best'"),
         (lambda: local_hashing(3, 1.0, buckets=1), "buckets is 1"),
         (lambda: local_hashing(3, 1.0, hashes=0), "hashes is 0"),
         (lambda: randomised_response(["a"], 1.0).privatise(["b"]), "'b' is not one of"),

@@ -29,7 +29,7 @@ TABLE = """
 @pytest.mark.parametrize("line", TABLE.strip().splitlines())
 def test_the_table_of_n_participants(line: str) -> None:
     n, *cells = (float(cell) for cell in line.split())
-    response, geometric = (survey(int(n), math.log(3), kind) for kind in ("response", "geometric"))
+    response, geometric = (survey(int(n), math.log(3), kind=kind) for kind in ("response", "geometric"))
     found = [
         response.privacy, response.accuracy, geometric.privacy, geometric.accuracy,
         response.accuracy_before, survey(int(n), kind="noiseless").privacy,
@@ -75,17 +75,17 @@ def test_closed_forms_are_the_whole_channel(kind: str, yes: str, n: int) -> None
 def test_a_rare_yes_has_no_bayes_leakage() -> None:
     for n in (1, 10, 100):
         for kind in ("response", "geometric"):
-            assert survey(n, math.log(3), kind, 0.1).privacy == pytest.approx(0.9, abs=1e-12)
-    assert round(survey(100, math.log(3), "response", 0.1).accuracy, 8) == 0.14016539
-    assert round(survey(100, math.log(3), "geometric", 0.1).accuracy, 8) == 0.50050065
+            assert survey(n, math.log(3), kind=kind, yes=0.1).privacy == pytest.approx(0.9, abs=1e-12)
+    assert round(survey(100, math.log(3), kind="response", yes=0.1).accuracy, 8) == 0.14016539
+    assert round(survey(100, math.log(3), kind="geometric", yes=0.1).accuracy, 8) == 0.50050065
 
 
 def test_ends() -> None:
-    assert survey(5, 0.0, "response").loss == pytest.approx(1)
-    assert survey(5, 0.0, "geometric").accuracy == pytest.approx(0.3125)
-    certain = survey(4, math.log(3), "response", 1.0)
+    assert survey(5, 0.0, kind="response").loss == pytest.approx(1)
+    assert survey(5, 0.0, kind="geometric").accuracy == pytest.approx(0.3125)
+    certain = survey(4, math.log(3), kind="response", yes=1.0)
     assert certain.privacy == certain.accuracy == 1
-    assert survey(10_000, math.log(3), "geometric").accuracy == pytest.approx(0.5, abs=1e-9)
+    assert survey(10_000, math.log(3), kind="geometric").accuracy == pytest.approx(0.5, abs=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_everybody_says_the_same(kind: str, yes: Any, level: dict[str, Any]) -> 
 
 
 def test_lies_that_never_happen_tell_the_tally() -> None:
-    found, exact = survey(10, 50.0, "response", 0.3), survey(10, kind="noiseless", yes=0.3)
+    found, exact = survey(10, 50.0, kind="response", yes=0.3), survey(10, kind="noiseless", yes=0.3)
     assert found.accuracy == pytest.approx(1, abs=1e-14)
     assert found.privacy == pytest.approx(exact.privacy, abs=1e-14)
 

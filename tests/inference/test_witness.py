@@ -33,9 +33,9 @@ def twentieths(rows: list[list[int]]) -> sv.Channel:
 
 
 def test_the_geometric_is_not_safer_than_randomised_response() -> None:
-    assert witness(GEOMETRIC, RESPONSE).refines
+    assert witness(GEOMETRIC, RESPONSE).holds
     found = witness(RESPONSE, GEOMETRIC)
-    assert found.refines is False and found.after > found.before
+    assert found.holds is False and found.after > found.before
     gains = np.array([[1, 0, 0], [Fraction(2, 5), 1, Fraction(2, 5)], [0, 0, 1]], dtype=object)
     stated = DaleniusProof(RESPONSE.exact, GEOMETRIC.exact, gains.T / Fraction(19, 5))
     assert stated.values() == (Fraction(1, 2), Fraction(11, 19))
@@ -46,7 +46,7 @@ def test_two_values_are_not_always_enough() -> None:
     c = twentieths([[10, 1, 7, 2], [10, 1, 1, 8], [13, 7, 0, 0]])
     d = twentieths([[9, 9, 2], [12, 3, 5], [5, 8, 7]])
     found = witness(c, d)
-    assert found.refines is False and found.correlation is not None
+    assert found.holds is False and found.correlation is not None
     assert found.correlation.shape[0] == 3
     assert vulnerability(c, found.correlation).value == found.before < found.after
     assert vulnerability(d, found.correlation).value == found.after
@@ -60,7 +60,7 @@ def test_two_values_are_not_always_enough() -> None:
 @settings(max_examples=40)
 def test_a_witness_exactly_where_there_is_no_refinement(a: sv.Channel, b: sv.Channel) -> None:
     found, verdict = witness(a, b), sv.refines(a, b)
-    assert found.refines is verdict.holds
+    assert found.holds is verdict.holds
     assert found.certificate is not None
     assert proof_from_dict(json.loads(save_proof(found.certificate))).verify().holds
 

@@ -62,8 +62,8 @@ def test_a_weaker_claim_allows_no_less(one, other, little, much, belief, release
     values, prior = belief
     low, high = sorted((one, other))
     less, more = sorted((little, much))
-    strong = sv.explain(low, less, values=values, prior=prior, releases=releases)
-    weak = sv.explain(high, more, values=values, prior=prior, releases=releases)
+    strong = sv.explain(low, delta=less, values=values, prior=prior, releases=releases)
+    weak = sv.explain(high, delta=more, values=values, prior=prior, releases=releases)
     assert at_most(strong.after, weak.after)
     assert at_most(strong.odds, weak.odds) and strong.bits <= weak.bits + ROUNDING
     shares = np.linspace(0, 1, 33)
@@ -90,7 +90,7 @@ def test_more_noise_allows_no_more(sigma, other, rho, another, belief) -> None: 
 @given(beliefs(), RELEASES, LEVELS, DELTAS)
 def test_what_is_certified_verifies_after_a_round_trip(belief, releases, eps, delta) -> None:  # type: ignore[no-untyped-def]
     values, prior = belief
-    found = sv.explain(eps, delta, values=values, prior=prior, releases=releases)
+    found = sv.explain(eps, delta=delta, values=values, prior=prior, releases=releases)
     if found.before == 1:
         return
     assert (found.certificate is None) == (found.uncertified is not None)
@@ -108,9 +108,11 @@ def test_what_is_certified_verifies_after_a_round_trip(belief, releases, eps, de
 )
 def test_the_order_of_values_means_nothing(order, eps, delta, releases, weights) -> None:  # type: ignore[no-untyped-def]
     prior = np.array(weights) / sum(weights)
-    found = sv.explain(eps, delta, prior=prior.tolist(), releases=releases)
-    moved = sv.explain(eps, delta, prior=prior[list(order)].tolist(), releases=releases)
-    named = sv.explain(eps, delta, values=[f"v{i}" for i in order], prior=prior.tolist(), releases=releases)
+    found = sv.explain(eps, delta=delta, prior=prior.tolist(), releases=releases)
+    moved = sv.explain(eps, delta=delta, prior=prior[list(order)].tolist(), releases=releases)
+    named = sv.explain(
+        eps, delta=delta, values=[f"v{i}" for i in order], prior=prior.tolist(), releases=releases
+    )
     assert moved.after == pytest.approx(found.after, rel=ROUNDING)
     assert named.after == found.after
 
@@ -128,9 +130,9 @@ def graphs(draw: st.DrawFn, size: int = 4) -> list[tuple[int, int]]:
 @given(graphs(), st.floats(0.05, 3), st.floats(0, 2), st.sampled_from([0.0, 0.05]), st.integers(1, 3))
 def test_bounds_of_a_policy_are_ordered(edges, eps, more, delta, releases) -> None:  # type: ignore[no-untyped-def]
     policy = sv.Policy.blowfish(sv.secrets.edges(4, edges))
-    found = sv.explain(eps, delta, policy=policy, releases=releases)
-    assert at_most(found.after, sv.explain(eps + more, delta, policy=policy, releases=releases).after)
-    assert at_most(found.after, sv.explain(eps, delta, policy=policy, releases=releases + 1).after)
+    found = sv.explain(eps, delta=delta, policy=policy, releases=releases)
+    assert at_most(found.after, sv.explain(eps + more, delta=delta, policy=policy, releases=releases).after)
+    assert at_most(found.after, sv.explain(eps, delta=delta, policy=policy, releases=releases + 1).after)
     if found.certificate is not None:
         assert proof_from_dict(json.loads(save_proof(found.certificate))).verify()
     if delta == 0:
@@ -171,13 +173,15 @@ def test_the_weakest_claim_keeps_its_promise_and_nothing_weaker_does(belief, roo
     if before == 1:
         return
     guess = before + room * (1 - before)
-    if guess <= sv.explain(0.0, delta, values=values, prior=prior, releases=releases).after:
+    if guess <= sv.explain(0.0, delta=delta, values=values, prior=prior, releases=releases).after:
         return
     found = sv.weakest_claim(guess, delta=delta, values=values, prior=prior, releases=releases)
     if math.isinf(found.value):
         return
-    kept = sv.explain(found.value, delta, values=values, prior=prior, releases=releases)
-    broken = sv.explain(found.value * (1 + 1e-6) + 1e-9, delta, values=values, prior=prior, releases=releases)
+    kept = sv.explain(found.value, delta=delta, values=values, prior=prior, releases=releases)
+    broken = sv.explain(
+        found.value * (1 + 1e-6) + 1e-9, delta=delta, values=values, prior=prior, releases=releases
+    )
     assert kept.after <= guess <= broken.after * (1 + 1e-12)
     stricter = sv.weakest_claim(
         before + (guess - before) / 2 + 1e-6 * delta, values=values, prior=prior, releases=releases + 1

@@ -51,7 +51,7 @@ def test_variances_of_protocols(agrees, eps, n):
     known = [
         (sv.protocols.randomised_response(n, eps), grown / (grown + n - 1), 1 / (grown + n - 1)),
         (sv.protocols.unary(n, eps), mpf(1) / 2, 1 / (grown + 1)),
-        (sv.protocols.unary(n, eps, "symmetric"), root / (root + 1), 1 / (root + 1)),
+        (sv.protocols.unary(n, eps, kind="symmetric"), root / (root + 1), 1 / (root + 1)),
         (hashing, grown / (grown + buckets - 1), mpf(1) / buckets),
     ]
     for protocol, p, q in known:

@@ -158,7 +158,7 @@ def test_unit_capacity_of_the_truncated_geometric(agrees, eps, n):
     for slope, length in sorted(segments, reverse=True):
         value -= slope * min(length, left)
         left -= min(length, left)
-    found = sv.capacity(channel, prior, "unit", "additive")
+    found = sv.capacity(channel, prior, gains="unit", kind="additive")
     agrees(found.difference, value)
     assert found.certificate.verify()
     if n == 2:

@@ -101,7 +101,7 @@ def test_an_implied_trade_off_is_on_the_safe_side() -> None:
 @pytest.mark.parametrize("releases", [100, 199, 200, 365, 800, 2000])
 @pytest.mark.parametrize(("values", "prior"), [(2, None), (3, None), (3, [0.5, 0.3, 0.2]), (2, [0.7, 0.3])])
 def test_many_releases_are_certified(releases: int, values: int, prior: list[float] | None) -> None:
-    found = sv.explain(3.0, 1e-6, values=values, prior=prior, releases=releases)
+    found = sv.explain(3.0, delta=1e-6, values=values, prior=prior, releases=releases)
     assert found.certificate is not None and found.uncertified is None
     assert proof_from_dict(found.certificate.to_dict()).verify()
 

@@ -354,7 +354,9 @@ def test_policy_claims() -> None:
     assert found.after == pytest.approx(worst.exact.factor / 5)
     assert found.database.upper == pytest.approx(sv.worst_leakage(line, 1).exact.bits)
     complete_policy = sv.Policy.differential(5, records=50)
-    assert sv.explain(eps=1, delta=0.1, policy=complete_policy).after == sv.explain(1, 0.1, values=5).after
+    assert (
+        sv.explain(eps=1, delta=0.1, policy=complete_policy).after == sv.explain(1, delta=0.1, values=5).after
+    )
     # Several releases: never worse than adding ε up.
     many = sv.explain(eps=0.3, releases=6, policy=line)
     assert many.after <= sv.explain(eps=1.8, policy=line).after + 1e-9

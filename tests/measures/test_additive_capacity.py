@@ -110,7 +110,7 @@ def test_the_attaining_gain_attains_it(channel: sv.Channel, data: st.DataObject)
         gain = np.array(found.gain, dtype=np.float64)
         assert gain.min() >= 0
         assert gain.max() <= 1
-        leaked = float(sv.leakage(channel, found.prior, gain, "additive"))
+        leaked = float(sv.leakage(channel, found.prior, gain, kind="additive"))
         assert leaked == pytest.approx(float(found), abs=1e-9)
         if fixed:
             proof = unit_capacity(channel, np.array(prior))
@@ -145,7 +145,10 @@ def test_exact_channels_have_exact_capacities(channel: sv.Channel, data: st.Data
     )
     # The vertex rebuilt over the rationals proves itself: prior and gain give the value back exactly.
     assert sum(radius.prior) == 1
-    assert sv.leakage(channel, radius.prior, radius.gain.tolist(), "additive").difference == radius.difference
+    assert (
+        sv.leakage(channel, radius.prior, radius.gain.tolist(), kind="additive").difference
+        == radius.difference
+    )
 
 
 def test_the_three_classes_differ() -> None:

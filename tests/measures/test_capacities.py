@@ -221,7 +221,7 @@ def test_capacities_in_words() -> None:
 def test_what_a_prior_attains_is_not_called_the_most() -> None:
     """Over all priors the capacity of spanning gains is known between two ends."""
     channel = sv.Channel(np.random.default_rng(0).dirichlet(np.ones(5), 6))
-    found = sv.capacity(channel, None, "spanning", "additive")
+    found = sv.capacity(channel, None, gains="spanning", kind="additive")
     assert found.gap > 1e-3
     assert str(found) == (
         f"at most {found.difference + found.gap:.6g} more over {found.gains}; "

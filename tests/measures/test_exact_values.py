@@ -52,11 +52,11 @@ def test_vulnerabilities(channel: sv.Channel, data: st.DataObject) -> None:
     rounded, belief = sv.Channel(channel.matrix), prior.astype(np.float64)
     for gain in adversaries(data, size):
         for case in ("average", "max"):
-            found = sv.leakage(channel, prior, gain, "additive", case)  # type: ignore[arg-type]
+            found = sv.leakage(channel, prior, gain, kind="additive", case=case)  # type: ignore[arg-type]
             for value in (found.prior, found.posterior, found.difference):
                 assert isinstance(value, F)
             assert found.posterior == by_definition(channel, prior, gain, case)
-            floats = sv.leakage(rounded, belief, gain, "additive", case)  # type: ignore[arg-type]
+            floats = sv.leakage(rounded, belief, gain, kind="additive", case=case)  # type: ignore[arg-type]
             assert floats.posterior == pytest.approx(float(found.posterior), abs=1e-12)
             assert floats.prior == pytest.approx(float(found.prior), abs=1e-12)
 
@@ -106,8 +106,8 @@ def test_structured_channels(kind: str, data: st.DataObject) -> None:
     for prior in (None, data.draw(testing.priors(size, exact=True))):
         for gain in adversaries(data, size):
             for case in ("average", "max"):
-                expected = sv.leakage(plain, prior, gain, "additive", case)  # type: ignore[arg-type]
-                found = sv.leakage(channel, prior, gain, "additive", case)  # type: ignore[arg-type]
+                expected = sv.leakage(plain, prior, gain, kind="additive", case=case)  # type: ignore[arg-type]
+                found = sv.leakage(channel, prior, gain, kind="additive", case=case)  # type: ignore[arg-type]
                 assert (found.prior, found.posterior) == (expected.prior, expected.posterior)
         assert sv.capacity(channel, prior=prior).factor == sv.capacity(plain, prior=prior).factor
     for question in ({"kind": "risk"}, {"kind": "additive", "gains": "signed"}):
@@ -142,7 +142,9 @@ def test_fernandes_f13_noise_on_all_integers_leaks_as_its_reduction(points: Any,
             sv.losses.absolute(list(points)),
         ):
             for case in ("average", "max"):
-                ours, expected = (sv.leakage(c, belief, gain, "additive", case) for c in (noise, wide))  # type: ignore[arg-type]
+                ours, expected = (
+                    sv.leakage(c, belief, gain, kind="additive", case=case) for c in (noise, wide)
+                )  # type: ignore[arg-type]
                 assert ours.posterior == expected.posterior
         assert sv.information.mutual_information(noise, belief) == pytest.approx(
             sv.information.mutual_information(wide, belief)

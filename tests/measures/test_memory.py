@@ -15,11 +15,11 @@ MILLION = 10**6
 CEILING = 50e6
 
 
-def peak(question: Callable[..., Any], *given: Any) -> float:
+def peak(question: Callable[..., Any], *given: Any, **named: Any) -> float:
     """Bytes allocated at most while a question is answered, beyond what there was before."""
     tracemalloc.start()
     try:
-        question(*given)
+        question(*given, **named)
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -60,7 +60,7 @@ def test_leakage_of_a_million_values(response: sv.Channel, prior: Any, gains: di
     for name, gain in gains.items():
         for belief in (None, prior):
             for case in ("average", "max"):
-                used = peak(sv.leakage, response, belief, gain, "additive", case)
+                used = peak(sv.leakage, response, belief, gain, kind="additive", case=case)
                 assert used < CEILING, (name, case, belief is None)
 
 
@@ -116,7 +116,7 @@ def test_a_million_records(parameter: dict[str, Any]) -> None:
     for given in (None, [0.5, 0.3, 0.2]):
         for case in ("average", "max"):
             for gain in (None, sv.losses.shannon(3)):
-                assert peak(sv.leakage, channel, given, gain, "additive", case) < CEILING
+                assert peak(sv.leakage, channel, given, gain, kind="additive", case=case) < CEILING
         assert peak(sv.capacity, channel, given, None, "multiplicative") < CEILING
         for name, measure in INFORMATION.items():
             assert peak(measure, channel, given) < CEILING, name

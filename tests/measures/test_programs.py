@@ -51,7 +51,7 @@ def test_tries_cross_over_at_2105377() -> None:
 
 def test_erratum_e11_p3_leaks_more_than_p4() -> None:
     for gain in (None, sv.losses.shannon(N), sv.losses.guessing(N), sv.gains.tries(N, 5)):
-        third, fourth = (sv.leakage(program, None, gain, "additive") for program in (P3, P4))
+        third, fourth = (sv.leakage(program, None, gain, kind="additive") for program in (P3, P4))
         assert third.difference > fourth.difference
 
 
@@ -100,7 +100,9 @@ def test_what_needs_a_list_of_the_secrets_says_how_many_there_are(question: Any)
 def numbers(program: sv.Channel, size: int) -> list[Any]:
     gains = [None, sv.gains.tries(size, 3), sv.losses.guessing(size), sv.losses.shannon(size)]
     found = [
-        sv.leakage(program, None, gain, "additive", case) for gain in gains for case in ("average", "max")
+        sv.leakage(program, None, gain, kind="additive", case=case)
+        for gain in gains
+        for case in ("average", "max")
     ]
     values = [value for one in found for value in (one.prior, one.posterior)]
     return [*values, sv.capacity(program).factor, sv.capacity(program, kind="shannon").bits]

@@ -9,7 +9,7 @@ import sievert as sv
 
 
 def spanning(channel: sv.Channel, prior: object = None) -> object:
-    return sv.capacity(channel, prior, "spanning", "additive")
+    return sv.capacity(channel, prior, gains="spanning", kind="additive")
 
 
 @pytest.mark.parametrize("seed", range(6))

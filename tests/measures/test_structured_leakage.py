@@ -73,10 +73,10 @@ def test_vulnerability_and_leakage(kind: str, given_prior: bool, data: st.DataOb
     prior = data.draw(testing.priors(size, exact=data.draw(st.booleans()))) if given_prior else None
     for name, gain in adversaries(data, size).items():
         for case in ("average", "max"):
-            expected = sv.leakage(plain, prior, gain, "additive", case)
-            found = [sv.leakage(channel, prior, gain, "additive", case)]
+            expected = sv.leakage(plain, prior, gain, kind="additive", case=case)
+            found = [sv.leakage(channel, prior, gain, kind="additive", case=case)]
             with no_matrix_is_small():
-                found.append(sv.leakage(channel, prior, gain, "additive", case))
+                found.append(sv.leakage(channel, prior, gain, kind="additive", case=case))
             for one in found:
                 assert one.prior == pytest.approx(float(expected.prior), abs=1e-12), name
                 assert one.posterior == pytest.approx(float(expected.posterior), abs=1e-12), (name, case)
@@ -195,9 +195,9 @@ def test_every_form_of_a_product_prior_is_the_same_question(data: st.DataObject)
     for record in records[1:]:
         joint = np.multiply.outer(joint, record).ravel()
     for gain in (None, sv.losses.shannon(channel.shape[0]), sv.gains.tries(channel.shape[0], 2)):
-        expected = sv.leakage(dense(channel), joint, gain, "additive")
+        expected = sv.leakage(dense(channel), joint, gain, kind="additive")
         for prior in (records, joint):
-            assert sv.leakage(channel, prior, gain, "additive").difference == pytest.approx(
+            assert sv.leakage(channel, prior, gain, kind="additive").difference == pytest.approx(
                 float(expected.difference), abs=1e-12
             )
     assert sv.gains.strategy(channel, records) == sv.gains.strategy(dense(channel), joint)

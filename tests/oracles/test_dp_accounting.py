@@ -296,7 +296,7 @@ def test_pure_claims_add_up(eps: float, releases: int, lost: float, total: float
 @pytest.mark.parametrize(("eps", "delta"), [(-0.1, 0.1), (1, -0.1), (1, 1.1)])
 def test_levels_that_are_none_are_refused(eps: float, delta: float) -> None:
     with pytest.raises(sv.SievertError):
-        sv.explain(eps, delta)
+        sv.explain(eps, delta=delta)
     with pytest.raises(sv.SievertError):
         sv.promises.composed_claim(eps, releases=2, delta=delta)
 

@@ -37,7 +37,7 @@ def ours(protocol: str, n: int, eps: float) -> Any:
     if protocol == "direct":
         return sv.protocols.randomised_response(n, eps)
     if protocol in ("symmetric", "optimised"):
-        return sv.protocols.unary(n, eps, protocol)  # type: ignore[arg-type]
+        return sv.protocols.unary(n, eps, kind=protocol)  # type: ignore[arg-type]
     buckets = 2 if protocol == "binary hashing" else round(math.exp(eps)) + 1
     return sv.protocols.local_hashing(n, eps, buckets=buckets)
 
@@ -116,7 +116,7 @@ def test_likelihood_of_direct_answers(oracle: Callable[[str], ModuleType], n: in
 @pytest.mark.parametrize("eps", [0.5, 1.0, 3.0])
 def test_inversion_of_unary_reports(oracle: Callable[[str], ModuleType], kind: Any, eps: float) -> None:
     peer = oracle(f"{ROOM}.UE")
-    protocol = sv.protocols.unary(6, eps, kind)
+    protocol = sv.protocols.unary(6, eps, kind=kind)
     values = np.random.default_rng(2).choice(6, 4_000, p=[0.4, 0.2, 0.2, 0.1, 0.05, 0.05])
     reports = protocol.privatise(values, rng=3)
     found = protocol.estimate(reports).frequencies

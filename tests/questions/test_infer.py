@@ -139,7 +139,7 @@ def test_random_records_are_a_survey(tmp_path: Path) -> None:
         eps=math.log(3), secret='"answer"', more='others = "random"',
     )  # fmt: skip
     found = infer(load_scenario(path))
-    stated = survey(9, math.log(3), "geometric", 0.4)
+    stated = survey(9, math.log(3), kind="geometric", yes=0.4)
     assert float(found.loss.after) == pytest.approx(stated.privacy, rel=1e-9)
     assert float(found.accuracy.value) == pytest.approx(stated.accuracy, rel=1e-9)
     assert found.best is not None and float(found.best.upper) >= stated.accuracy - 1e-9
@@ -309,7 +309,7 @@ def test_a_thousand_random_records(tmp_path: Path) -> None:
         eps=math.log(3), more='others = "random"',
     )  # fmt: skip
     case = load_scenario(path).inference
-    stated = survey(1000, math.log(3), "geometric", 0.4)
+    stated = survey(1000, math.log(3), kind="geometric", yes=0.4)
     assert float(privacy_loss(case.channel, case.correlation).after) == pytest.approx(
         stated.privacy, rel=1e-9
     )

@@ -70,12 +70,12 @@ def test_lattice_at_ln_two() -> None:
     ],
 )
 def test_planar_radius(p: float, expected: float) -> None:
-    assert float(floats.radius(2, 1.0, p)) == pytest.approx(expected, rel=1e-10)
+    assert float(floats.laplace_radius(2, 1.0, p)) == pytest.approx(expected, rel=1e-10)
 
 
 @pytest.mark.parametrize(("q", "expected"), [(1e-20, 49.983197987), (1e-300, 697.324211379)])
 def test_planar_radius_far_out(q: float, expected: float) -> None:
-    assert float(floats.radius(2, 1.0, upper=q)) == pytest.approx(expected, rel=1e-10)
+    assert float(floats.laplace_radius(2, 1.0, upper=q)) == pytest.approx(expected, rel=1e-10)
 
 
 def test_the_lambert_form_loses_its_digits() -> None:
@@ -85,15 +85,15 @@ def test_the_lambert_form_loses_its_digits() -> None:
     p = 1e-12
     lambert = -(lambertw((p - 1) / math.e, -1).real + 1)
     assert abs(lambert / 1.4142142290e-06 - 1) > 0.01
-    assert float(floats.radius(2, 1.0, p)) == pytest.approx(1.4142142290e-06, rel=1e-9)
+    assert float(floats.laplace_radius(2, 1.0, p)) == pytest.approx(1.4142142290e-06, rel=1e-9)
 
 
 def test_privacy_within_200_metres() -> None:
     """ε = ln(4)/200 a metre: mean displacement 288.539 m, median 242.134 m, 95 % within 684.395 m."""
     eps = math.log(4) / 200
     assert 2 / eps == pytest.approx(288.539, abs=5e-4)
-    assert float(floats.radius(2, eps, 0.5)) == pytest.approx(242.134, abs=5e-4)
-    assert float(floats.radius(2, eps, 0.95)) == pytest.approx(684.395, abs=5e-4)
+    assert float(floats.laplace_radius(2, eps, 0.5)) == pytest.approx(242.134, abs=5e-4)
+    assert float(floats.laplace_radius(2, eps, 0.95)) == pytest.approx(684.395, abs=5e-4)
 
 
 @pytest.mark.parametrize(

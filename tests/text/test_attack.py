@@ -44,7 +44,7 @@ def test_grams_of_the_attack() -> None:
 
 def test_authors_are_found_without_noise_and_lost_in_much(corpus: Corpus) -> None:
     """Of eight authors; 24 answers by chance exceed nine right ones once in a thousand runs."""
-    found = attack(corpus, SMALL, [1.0, 30.0], "word-exponential", draws=3, linear=False, rng=2)
+    found = attack(corpus, SMALL, [1.0, 30.0], kind="word-exponential", draws=3, linear=False, rng=2)
     for attacker in ("author, character 4-grams", "author, knows the channel"):
         high, low = found.rate(attacker, 30.0), found.rate(attacker, 1.0)
         assert high > 0.3
@@ -70,7 +70,7 @@ def test_the_attacker_who_knows_the_channel_is_bayes_optimal_for_one_word() -> N
     """Two authors of one word each: he answers with the larger exact probability."""
     table = SMALL.restricted(["king", "queen", "car", "road"])
     mechanism = word_mechanism(table, 1.0, "word-exponential")
-    channel = word_channel(table, 1.0, "word-exponential")
+    channel = word_channel(table, 1.0, kind="word-exponential")
     known = [Bag(["king"]), Bag(["car"])]
     for word in table.words:
         answer = by_channel(known, [Bag([word])], mechanism, np.random.default_rng(1))[0]
@@ -109,8 +109,8 @@ def test_the_bench_promises_nothing_across_public_clusters() -> None:
     pairs = [(who, text) for who, text in (("ann", "aa bb"), ("bob", "cc dd")) for _ in range(2)]
     corpus = read_corpus(pairs)
     given: dict[str, Any] = {"draws": 1, "linear": False, "rng": 1}
-    clusters = attack(corpus, table, 1.0, "word-clusters", clusters=2, **given)
+    clusters = attack(corpus, table, 1.0, kind="word-clusters", clusters=2, **given)
     assert math.isinf(clusters.nats[1.0])
-    drawn = attack(corpus, table, 1.0, "word-exponential", length="sample", size=3, **given)
+    drawn = attack(corpus, table, 1.0, kind="word-exponential", length="sample", size=3, **given)
     assert drawn.nats[1.0] == pytest.approx(3 * bottleneck(["aa", "bb"], ["cc", "dd"], table))
-    assert attack(corpus, table, 1.0, "word-exponential", **given).nats[1.0] == pytest.approx(100)
+    assert attack(corpus, table, 1.0, kind="word-exponential", **given).nats[1.0] == pytest.approx(100)

@@ -36,7 +36,7 @@ def test_levels_of_small_vocabularies_by_trying_every_strategy(kind: str) -> Non
     rng = np.random.default_rng(913)
     for _ in range(6):
         points = rng.standard_normal((5, 2)) * 2
-        channel = sv.text.word_channel(points, float(rng.uniform(0.3, 4)), kind)
+        channel = sv.text.word_channel(points, float(rng.uniform(0.3, 4)), kind=kind)
         prior = rng.dirichlet(np.ones(5))
         members = rng.permutation(5).tolist()
         authors, topics = [members[:2], members[2:4], members[4:]], [members[:4], members[4:]]

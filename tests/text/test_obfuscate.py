@@ -39,20 +39,20 @@ TEXT = "The President greets the press in Chicago, and the press greets the city
 )
 def test_every_mechanism_keeps_the_size_and_the_vocabulary(kind: str, more: dict[str, int]) -> None:
     table = SMALL.first(3000)
-    found = obfuscate([TEXT, "a lake by the sea"], table, 4.0, kind, insecure_rng=7, **more)
+    found = obfuscate([TEXT, "a lake by the sea"], table, 4.0, kind=kind, insecure_rng=7, **more)
     assert [len(words) for words in found.documents] == [bag(TEXT, table).size, 2]
     assert all(word in table for words in found.documents for word in words)
     assert found.exact == (kind in ("word-exponential", "word-clusters"))
     assert not found.secure
     assert (
         found.documents
-        == obfuscate([TEXT, "a lake by the sea"], table, 4.0, kind, insecure_rng=7, **more).documents
+        == obfuscate([TEXT, "a lake by the sea"], table, 4.0, kind=kind, insecure_rng=7, **more).documents
     )
     assert ("exactly" if found.exact else "in floating point") in str(found)
 
 
 def test_only_the_exponential_is_secure() -> None:
-    assert obfuscate("lake", SMALL, 5.0, "word-exponential").secure
+    assert obfuscate("lake", SMALL, 5.0, kind="word-exponential").secure
     assert not obfuscate("lake", SMALL, 5.0).secure
 
 
@@ -191,18 +191,20 @@ def test_bad_documents() -> None:
 def test_a_padded_document_without_a_known_word_looks_like_any_other() -> None:
     table = Embedding(["sea", "lake"], [[0.0], [1.0]])
     found = obfuscate(
-        ["sea", "qqq"], table, 1.0, "word-exponential", length="pad", size=3, token="sea", insecure_rng=1
+        ["sea", "qqq"], table, 1.0, kind="word-exponential", length="pad", size=3, token="sea", insecure_rng=1
     )
     assert [len(words) for words in found.documents] == [3, 3]
     with pytest.raises(TextError, match="no word of the vocabulary, and length = 'sample'"):
-        obfuscate(["sea", "qqq"], table, 1.0, "word-exponential", length="sample", size=3, insecure_rng=1)
+        obfuscate(
+            ["sea", "qqq"], table, 1.0, kind="word-exponential", length="sample", size=3, insecure_rng=1
+        )
 
 
 def test_the_sentence_says_the_promise_of_the_rule() -> None:
     table = Embedding(["sea", "lake", "car"], [[0.0], [1.0], [9.0]])
     drawn = obfuscate("sea", table, 1.0, length="sample", size=3, insecure_rng=1)
     assert "1·3·W nats" in str(drawn) and "N·E" not in str(drawn)
-    shown = obfuscate("sea", table, 1.0, "word-clusters", clusters=2, insecure_rng=1)
+    shown = obfuscate("sea", table, 1.0, kind="word-clusters", clusters=2, insecure_rng=1)
     assert "told apart for certain" in str(shown)
 
 

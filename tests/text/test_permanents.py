@@ -44,7 +44,7 @@ def test_random_matchings_agree_with_all_matchings() -> None:
 
 def test_long_documents_are_sampled() -> None:
     """Against the recursion on bags that both can do; the seed is fixed, four standard errors."""
-    channel = word_channel(PLANE, 2.0, "word-exponential")
+    channel = word_channel(PLANE, 2.0, kind="word-exponential")
     rng = np.random.default_rng(3)
     first, second = (Bag([f"w{i}" for i in rng.permutation(20)[:15]]) for _ in range(2))
     found = bag_likelihood(first, second, channel, samples=1500, rng=4)
@@ -55,7 +55,7 @@ def test_long_documents_are_sampled() -> None:
 
 def test_who_has_all_documents_answers_by_the_larger_probability() -> None:
     mechanism = word_mechanism(PLANE, 1.0, "word-exponential")
-    channel = word_channel(PLANE, 1.0, "word-exponential")
+    channel = word_channel(PLANE, 1.0, kind="word-exponential")
     documents = [Bag(["w0", "w1"]), Bag(["w2", "w3"]), Bag(["w4"])]
     released = [Bag(["w0", "w5"]), Bag(["w9"])]
     logs = log_likelihoods(documents, released, mechanism, 5, np.random.default_rng(0))
@@ -74,13 +74,13 @@ def test_published_lengths_tell_documents_apart_and_padding_hides_them() -> None
     table = Embedding([*words, "pad"], np.random.default_rng(1).standard_normal((6, 2)))
     bags = {name: Bag(words[:size]) for name, size in zip("abcd", (2, 3, 4, 5), strict=True)}
     corpus, name = Corpus(bags, bags), "document, knows all of them and the channel"
-    shown = attack(corpus, table, 1e-6, "word-exponential", draws=3, linear=False, rng=1)
+    shown = attack(corpus, table, 1e-6, kind="word-exponential", draws=3, linear=False, rng=1)
     padded = {"length": "pad", "size": 5, "token": "pad"}
-    hidden = attack(corpus, table, 1e-6, "word-exponential", draws=3, linear=False, **padded, rng=1)
+    hidden = attack(corpus, table, 1e-6, kind="word-exponential", draws=3, linear=False, **padded, rng=1)
     assert shown.rate(name, 1e-6) == 1.0
     assert hidden.rate(name, 1e-6) < 0.8
     sampled = {"length": "sample", "size": 3}
-    drawn = attack(corpus, table, 1.0, "word-exponential", draws=1, linear=False, **sampled, rng=1)
+    drawn = attack(corpus, table, 1.0, kind="word-exponential", draws=1, linear=False, **sampled, rng=1)
     assert any("drawn from them first" in line for line in drawn.left_out)
 
 
@@ -89,7 +89,7 @@ def test_calibrating_by_the_bench_itself() -> None:
         name: Bag([f"w{i}" for i in range(start, start + 5)])
         for name, start in (("a", 0), ("b", 5), ("c", 10))
     }
-    found = calibrate(PLANE, "word-exponential", success=0.9, attack=Corpus(bags, bags), rng=1)
+    found = calibrate(PLANE, kind="word-exponential", success=0.9, attack=Corpus(bags, bags), rng=1)
     assert not found.exact and found.reached <= 0.9 and len(found.curve) > 3
 
 

@@ -98,7 +98,7 @@ def test_words_that_share_a_vector_answer_with_the_first() -> None:
 def test_the_exponential_channel_and_its_tight_level() -> None:
     """Spec 7: words 0, 1, 3 at nominal ε = 1 have 0.607950443."""
     table = Embedding(["0", "1", "3"], [[0.0], [1.0], [3.0]])
-    channel = word_channel(table, 1.0, "word-exponential")
+    channel = word_channel(table, 1.0, kind="word-exponential")
     tight = float(sv.epsilon(channel, table.metric()))
     assert tight == pytest.approx(0.607950443, abs=1e-9)
     mechanism = word_mechanism(table, 1.0, "word-exponential")
@@ -108,7 +108,7 @@ def test_the_exponential_channel_and_its_tight_level() -> None:
 
 def test_a_projection_keeps_the_promise_in_the_original_metric() -> None:
     table = SMALL.first(6)
-    found = word_channel(table, 0.7, "word-projected-laplace", dimensions=2)
+    found = word_channel(table, 0.7, kind="word-projected-laplace", dimensions=2)
     distances = table.metric().matrix
     logs = found.log_matrix
     assert (np.abs(logs[:, None] - logs[None]).max(axis=2) <= 0.7 * distances + 1e-9).all()
@@ -118,7 +118,7 @@ def test_wide_rows_draw_the_law_of_the_table_of_boundaries() -> None:
     """False alarms once in a thousand runs; both samplers are exact, so one expected law serves both."""
     table = SMALL.restricted(["king", "queen", "prince", "car", "road", "sea", "lake"])
     mechanism = word_mechanism(table, 1.5, "word-exponential")
-    expected = word_channel(table, 1.5, "word-exponential").matrix
+    expected = word_channel(table, 1.5, kind="word-exponential").matrix
     drawn = mechanism.sampler(3).draw(np.repeat(np.arange(7), 4000)).reshape(7, 4000)
     for row, law in zip(drawn, expected, strict=True):
         assert chisquare(np.bincount(row, minlength=7), 4000 * law).pvalue > 1e-3 / 7
@@ -193,7 +193,7 @@ def test_the_chain_of_capacity_bounds(words: int, eps: float, seed: int) -> None
     rng = np.random.default_rng(seed)
     table = Embedding([str(i) for i in range(words)], rng.standard_normal((words, 3)))
     found = capacity_bound(table, eps)
-    channel = word_channel(table, eps, "word-exponential")
+    channel = word_channel(table, eps, kind="word-exponential")
     assert channel.matrix.max(axis=0).sum() <= found.by_neighbours + 1e-9
     assert found.by_neighbours <= found.by_number + 1e-9 <= found.by_diameter + 2e-9
 
@@ -203,7 +203,7 @@ def test_the_chain_of_capacity_bounds(words: int, eps: float, seed: int) -> None
     [
         (lambda: word_channel(SMALL.first(6), 1.0), "span 5 dimensions"),
         (lambda: word_channel([[0.0], [1.0]], 0.0), "eps is 0"),
-        (lambda: word_channel([[0.0], [1.0]], 1.0, "laplace"), "did you mean 'word-laplace'"),
+        (lambda: word_channel([[0.0], [1.0]], 1.0, kind="laplace"), "did you mean 'word-laplace'"),
         (lambda: word_channel("words", 1.0), "row of coordinates"),
         (lambda: word_channel([[0.0], [float("inf")]], 1.0), "finite coordinates"),
         (lambda: word_mechanism(SMALL, 1.0, "word-projected-laplace"), "dimensions is not given"),
@@ -219,14 +219,14 @@ def test_arguments_that_are_refused(call, message: str) -> None:  # type: ignore
 
 def test_sizes_are_checked_before_work() -> None:
     with pytest.raises(TooLargeError):
-        word_channel(SMALL, 1.0, "word-exponential")
+        word_channel(SMALL, 1.0, kind="word-exponential")
     with pytest.raises(TooLargeError, match="take a smaller eps"):
         word_channel([[0.0], [1e6]], 1.0)
 
 
 def test_clusters_are_never_left() -> None:
     points = np.array([[0.0], [1.0], [9.0]])
-    found = word_channel(points, 1.0, "word-clusters", clusters=2).matrix
+    found = word_channel(points, 1.0, kind="word-clusters", clusters=2).matrix
     near = 1 / (1 + np.exp(-0.5))
     expected = [[near, 1 - near, 0], [1 - near, near, 0], [0, 0, 1]]
     assert found == pytest.approx(np.array(expected), rel=1e-14)

@@ -227,7 +227,7 @@ def _judged(
     if belief.eps == 0:
         return crossing, None, float((table * belief.prior).sum(axis=1).min())
     decided = geometric_optimality(points, belief.eps, belief.prior, wanted)
-    if decided.optimal:
+    if decided.holds:
         return crossing, decided, float(decided.loss)
     found = optimal_mechanism(metrics.line(points), belief.eps, belief.prior, wanted)
     return crossing, decided, float(found.loss)

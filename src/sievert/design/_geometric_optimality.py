@@ -44,23 +44,23 @@ class GeometricOptimality(Result):
 
     Attributes
     ----------
-    optimal : exact for rational input; for floats a no is certain, and a yes holds up to 2^-100 of the costs
+    holds : exact for rational input; for floats a no is certain, and a yes holds up to 2^-100 of the costs
     loss : what the geometric mechanism loses with the best remap
     prices : λ, one for each input; where G is optimal they sum to its loss and prove it
     action, column : where it is not, an action and a zig-zag column that a better mechanism uses for it
     """
 
-    optimal: bool
+    holds: bool
     loss: float | Fraction
     prices: tuple[Any, ...]
     action: Hashable | None
     column: tuple[Any, ...] | None
 
     def __bool__(self) -> bool:
-        return self.optimal
+        return self.holds
 
     def __str__(self) -> str:
-        if self.optimal:
+        if self.holds:
             return f"the geometric mechanism is optimal: it loses {float(self.loss):.6g}"
         return f"the geometric mechanism is not optimal: a better one uses {self.action!r} differently"
 

@@ -119,8 +119,8 @@ def survey_design(
     policy_or_metric: Policy | Metric | Answers,
     eps: float,
     prior: object = None,
-    gains: Iterable[object] = (None,),
     *,
+    gains: Iterable[object] = (None,),
     reports: int = 1000,
 ) -> SurveyDesign:
     """The known mechanisms for reports one a record, by the variance of the frequencies estimated from them.

@@ -110,10 +110,10 @@ def audit_samples(
     inputs: object,
     outputs: object,
     eps: float | None = None,
+    *,
     delta: float = 0.0,
     confidence: float = 0.95,
     rng: int | np.random.Generator | None = None,
-    *,
     policy_or_metric: Against | None = None,
 ) -> BlackBoxAudit:
     """A lower bound on ε from runs of a mechanism: an input and an output each.
@@ -169,10 +169,10 @@ def audit_outputs(
     first: object,
     second: object,
     eps: float | None = None,
+    *,
     delta: float = 0.0,
     confidence: float = 0.95,
     rng: int | np.random.Generator | None = None,
-    *,
     names: tuple[str, str] = ("first", "second"),
 ) -> BlackBoxAudit:
     """A lower bound on ε from outputs of two neighbouring inputs.
@@ -217,6 +217,7 @@ def audit_mechanism(
     first: object,
     second: object,
     eps: float | None = None,
+    *,
     delta: float = 0.0,
     confidence: float = 0.95,
     trials: int = 10_000,
@@ -257,7 +258,13 @@ def audit_mechanism(
     require_size(trials, MOST_TRIALS, "the runs on each input", "run fewer; 10,000 tell much already")
     outputs = [[mechanism(given) for _ in range(trials)] for given in (first, second)]
     return audit_outputs(
-        outputs[0], outputs[1], eps, delta, confidence, rng, names=(brief(first), brief(second))
+        outputs[0],
+        outputs[1],
+        eps,
+        delta=delta,
+        confidence=confidence,
+        rng=rng,
+        names=(brief(first), brief(second)),
     )
 
 

@@ -63,7 +63,7 @@ class Estimate(Result):
     interval : lower and upper limit for each input at confidence `level`, each input on its own (None: see
         `remarks`)
     standard_errors : of the unbiased estimate at this distribution (None where there is none)
-    likelihood : log-likelihood per report, nats
+    mean_log_likelihood : log-likelihood per report, nats
     likelihood_gap : certified upper bound on how far that is below the maximum, nats per report (None for an
         inverse that left the simplex)
     unique : whether no other distribution has the same, largest likelihood (None: not decided)
@@ -79,7 +79,7 @@ class Estimate(Result):
     interval: FloatArray | None
     level: float
     standard_errors: FloatArray | None
-    likelihood: float
+    mean_log_likelihood: float
     likelihood_gap: float | None
     unique: bool | None
     ranges: FloatArray | None
@@ -170,7 +170,7 @@ def estimate(
     Parameters
     ----------
     counts : how often each output was reported: a list in the channel's order, or by label a mapping, a
-        pandas series or a table of output and count (a Counter may leave out what was not reported)
+        pandas series or a table of output and count (a mapping may leave out what was not reported)
     channel : the channel every user applied; for groups of users with channels of their own, a list of
         channels beside a list of counts
     method : "auto" and "maximum-likelihood" are exact (closed form for randomised response, interior point
@@ -243,7 +243,7 @@ def estimate(
         limits,
         level,
         errors,
-        fit.likelihood,
+        fit.mean_log_likelihood,
         gap,
         unique,
         ranges,
@@ -363,7 +363,7 @@ def _misfit(reports: Reports, fit: Fit) -> bool:
         large += int((size * group.channel.rmatvec(fit.distribution) >= 5).sum())
     if large < 0.8 * sum(group.channel.shape[1] for group in reports.groups):
         return False
-    deviance = 2 * (saturated - reports.total * fit.likelihood)
+    deviance = 2 * (saturated - reports.total * fit.mean_log_likelihood)
     return bool(deviance > chdtri(max(1, cells - 1), 1e-6))
 
 

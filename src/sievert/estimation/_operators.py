@@ -276,7 +276,7 @@ class Fit:
     """A distribution, its likelihood per report (nats), and how far below the maximum that can be."""
 
     distribution: FloatArray
-    likelihood: float
+    mean_log_likelihood: float
     gap: float
     iterations: int
     trace: FloatArray = field(default_factory=lambda: np.empty(0))

@@ -86,7 +86,7 @@ def estimate_repeated(
     # Columns were scaled, and vectors that nobody showed put together: tests of fit would be about those.
     return replace(
         found,
-        likelihood=found.likelihood + float(devices @ scale) / float(devices.sum()),
+        mean_log_likelihood=found.mean_log_likelihood + float(devices @ scale) / float(devices.sum()),
         standard_errors=None,
         remarks=tuple(remark for remark in found.remarks if not remark.startswith("the reports fit no")),
         undetermined=tuple(item for item in found.undetermined if not item.startswith("no standard errors")),

@@ -184,8 +184,9 @@ def _clamped(counts: Mapping[Any, Any], channel: GeometricChannel, where: str) -
 def counts_over(counts: Any, outputs: Labels, where: str = "counts") -> FloatArray:
     """Counts as an array over labelled outputs: in their order, or by label from anything labelled.
 
-    An output without a count is an error; a `collections.Counter` counts it as 0.
+    An output that a mapping leaves out was not reported; lists and tables have a count for each.
     """
+    counts = Counter(counts) if isinstance(counts, Mapping) else counts
     given = by_label(counts, outputs, where, EstimationError)
     if isinstance(given, np.ndarray) and given.dtype.kind in "iuf":
         array = given.astype(np.float64)

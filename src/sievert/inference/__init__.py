@@ -21,6 +21,7 @@ __all__ = [
     "no_free_lunch",
     "privacy_loss",
     "survey",
+    "survey_correlation",
     "vulnerability",
     "witness",
 ]

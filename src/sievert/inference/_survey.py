@@ -91,7 +91,7 @@ class Survey(Result):
 
 
 def survey(
-    n: int, eps: float | None = None, kind: str = "response", yes: object = 0.5, *, alpha: object = None
+    n: int, eps: float | None = None, *, kind: str = "response", yes: object = 0.5, alpha: object = None
 ) -> Survey:
     """What a survey of n people tells about one of them, and how well it tells the tally.
 
@@ -122,7 +122,7 @@ def survey(
     --------
     >>> survey(2, kind="response", alpha="1/3", yes="1/2").privacy
     Fraction(5, 8)
-    >>> round(survey(1000, math.log(3), "geometric").privacy, 8)
+    >>> round(survey(1000, math.log(3), kind="geometric").privacy, 8)
     0.51257508
     """
     n = whole("n", n, PolicyError, most=LARGEST_SURVEY)

@@ -44,20 +44,20 @@ class DaleniusWitness(Result):
 
     Attributes
     ----------
-    refines : whether B is at least as safe as A for every correlation; None where that cannot be decided
+    holds : whether B is at least as safe as A for every correlation; None where that cannot be decided
     correlation : secret (as many values as B has outputs, at most) against input, where one objects
     before, after : how often the secret is guessed from A and from B
     certificate : the proof of either
     """
 
-    refines: bool | None
+    holds: bool | None
     correlation: Correlation | None
     before: Any
     after: Any
     certificate: Proof | None = field(repr=False)
 
     def __str__(self) -> str:
-        if self.refines:
+        if self.holds:
             return "B is A followed by post-processing: no correlated secret is inferred better from it."
         if self.correlation is None:
             return "Undecided: too near the boundary for floats; give both channels in fractions."
@@ -99,9 +99,9 @@ def witness(less_safe: Channel, safer: Channel) -> DaleniusWitness:
     >>> import sievert as sv
     >>> a = sv.Channel([["3/4", "1/4"], ["1/4", "3/4"]])
     >>> found = witness(a.then(a), a)
-    >>> found.refines, found.before, found.after
+    >>> found.holds, found.before, found.after
     (False, Fraction(5, 8), Fraction(3, 4))
-    >>> witness(a, a.then(a)).refines
+    >>> witness(a, a.then(a)).holds
     True
     """
     first, second = aligned(as_channel(less_safe, "less_safe").finite(), as_channel(safer, "safer").finite())

@@ -232,7 +232,7 @@ class ComposedClaim(Result):
 
 
 def composed_claim(
-    eps: float, delta: float = 0.0, releases: int = 1, total_delta: float = 1e-6
+    eps: float, *, delta: float = 0.0, releases: int = 1, total_delta: float = 1e-6
 ) -> ComposedClaim:
     """Total ε of k adaptive releases, each (ε, δ)-private, at a total δ.
 

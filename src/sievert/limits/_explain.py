@@ -142,12 +142,12 @@ class Explanation(Result):
 
 def explain(
     eps: float | None = None,
+    *,
     delta: float = 0.0,
     rho: float | None = None,
     values: int | Iterable[object] | None = None,
     prior: object = None,
     releases: int = 1,
-    *,
     sigma: float | None = None,
     sensitivity: float = 1.0,
     renyi: Mapping[float, float] | None = None,

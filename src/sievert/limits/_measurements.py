@@ -43,8 +43,8 @@ def explain_opendp(
     d_in: object = 1,
     values: int | Iterable[object] | None = None,
     prior: object = None,
-    releases: int = 1,
     *,
+    releases: int = 1,
     about: str = "value",
 ) -> Explanation:
     """What an OpenDP measurement promises one person.

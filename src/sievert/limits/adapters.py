@@ -53,8 +53,8 @@ def explain_dp_accounting(
     event_or_pld: object,
     values: int | Iterable[object] | None = None,
     prior: object = None,
-    releases: int = 1,
     *,
+    releases: int = 1,
     about: str = "value",
     relation: str | None = None,
 ) -> Explanation:

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import singledispatch
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +58,7 @@ from sievert.results import Result
 __all__ = ["Capacity", "capacity"]
 
 Kind = Literal["multiplicative", "additive", "risk", "shannon"]
+KINDS = get_args(Kind)
 Gains = Literal["all", "unit", "spanning", "signed", "identity"]
 # Above this many inputs a symmetric prior is not written out.
 LARGEST_VECTOR = 1_000_000
@@ -123,6 +124,7 @@ class Capacity(Result):
 def capacity(
     channel: Channel,
     prior: object = None,
+    *,
     gains: Gains | MatrixAdversary | None = None,
     kind: Kind = "multiplicative",
 ) -> Capacity:
@@ -158,11 +160,13 @@ def capacity(
     >>> capacity(c, gains="unit", kind="additive").difference
     Fraction(1, 4)
     """
+    if isinstance(prior, str) and prior in KINDS:
+        raise GainError(f"prior is {prior!r}, which is a kind of capacity; write kind={prior!r}")
     finite = finite_channel(channel)
     own = gains if isinstance(gains, MatrixAdversary) else None
     if own is not None and kind in ("multiplicative", "risk") and prior is None:
         return _property(finite, own, kind)
-    choice("kind", kind, ("multiplicative", "additive", "risk", "shannon"), GainError)
+    choice("kind", kind, KINDS, GainError)
     if gains is not None and own is None:
         choice("gains", gains, tuple(WORDS), GainError)
     asked: tuple[Any, Any] = (kind, OWN_GAINS.get(kind) if gains is None else gains)

@@ -144,7 +144,7 @@ def _information_of_program(channel: PartitionChannel, prior: object) -> float:
     """The output's own entropy; the secrets may be too many to list."""
     if prior is not None:
         return shannon_information.dispatch(Channel)(channel, prior)
-    return float(leakage(channel, None, Shannon(channel.inputs), "additive").difference)
+    return float(leakage(channel, None, Shannon(channel.inputs), kind="additive").difference)
 
 
 @shannon_information.register

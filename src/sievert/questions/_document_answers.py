@@ -249,7 +249,7 @@ def _design(scenario: TextScenario, eps: float | None = None) -> DocumentsAnswer
     level, table = scenario.mechanism.eps if eps is None else positive("eps", eps), scenario.embedding
     families = _families(scenario, level)
     rows = {
-        name: replacement_profile(table, level, name, trials=TRIED, rng=SEED, **family.further)
+        name: replacement_profile(table, level, kind=name, trials=TRIED, rng=SEED, **family.further)
         for name, family in families.items()
     }
     best = min(rows, key=lambda kind: rows[kind].moved[0])
@@ -266,7 +266,7 @@ def _design(scenario: TextScenario, eps: float | None = None) -> DocumentsAnswer
         metric = table.metric()
         found = optimal_mechanism(metric, level, loss=losses.distance(metric))
         certificate, why = found.certificate, ""
-        own = float((word_channel(table, level, "word-exponential").matrix * metric.matrix).sum())
+        own = float((word_channel(table, level, kind="word-exponential").matrix * metric.matrix).sum())
         facts["optimal"] = {"moved": float(found.loss), "at least": float(found.lower_bound)}
         sentence = (
             f"No mechanism with ε = {level:g} moves words, each as likely, by less than "

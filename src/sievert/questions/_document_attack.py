@@ -40,7 +40,7 @@ def _bench(
         _corpus(scenario, model),
         scenario.embedding,
         [positive("eps", level) for level in levels],
-        str(family.declared().name),
+        kind=str(family.declared().name),
         **family.further,
         authors=model.authors,
         draws=model.draws,

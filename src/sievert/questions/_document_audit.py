@@ -216,7 +216,7 @@ def profile_of(scenario: TextScenario, eps: float | None = None) -> Profile:
     return replacement_profile(
         mechanism.embedding,
         mechanism.eps if eps is None else eps,
-        mechanism.kind,
+        kind=mechanism.kind,
         **model.further,
         trials=TRIED,
         rng=SEED,

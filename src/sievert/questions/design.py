@@ -310,7 +310,7 @@ def response_design(scenario: Scenario, eps: float | None = None) -> ResponseDes
         answers,
         file_eps(scenario) if eps is None else eps,
         scenario.use_prior,
-        gains,
+        gains=gains,
         reports=scenario.use.reports or REPORTS,
     )
     return ResponseDesign(scenario.title, scenario.policy.describe(), scenario.query.words, found)
@@ -331,7 +331,7 @@ def listed_design(
     regret = _least_regret(answers, level, loss, alpha) if scenario.prior_unknown else None
     if regret is None:
         near = scenario.use.gap if gap is None else gap
-        found = candidates(answers, level, prior, loss, gains, alpha=alpha, gap=near, device=device)
+        found = candidates(answers, level, prior, loss, gains=gains, alpha=alpha, gap=near, device=device)
     else:
         found = candidates_beside(regret.mechanism, answers, level, loss, gains, alpha)
     universal, exists = None, None

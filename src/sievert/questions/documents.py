@@ -55,7 +55,10 @@ def compare_documents(
 
         channels = [
             word_channel(
-                item.embedding, item.mechanism.eps, item.mechanism.kind, **item.document.mechanism.further
+                item.embedding,
+                item.mechanism.eps,
+                kind=item.mechanism.kind,
+                **item.document.mechanism.further,
             )
             for item in (first, second)
         ]

@@ -70,7 +70,9 @@ def samples_audit(
             delta = stated.get("delta") if delta is None else delta
     return SamplesAudit(
         f"What do the runs in {samples.name} show?",
-        audit_samples(inputs, outputs, eps, delta or 0.0, confidence, policy_or_metric=policy, rng=seed),
+        audit_samples(
+            inputs, outputs, eps, delta=delta or 0.0, confidence=confidence, policy_or_metric=policy, rng=seed
+        ),
         bayes_risk(inputs, outputs, confidence=confidence, rng=seed),
         len(set(inputs)),
         policy is None,

@@ -24,6 +24,7 @@ float, read as it is written. `alpha` = e^-ε is a rational ratio.
     bernoulli_exp_each(denominator)                 numerators of γ to 0 or 1, with probability e^-γ
     for_channel(channel)                            labels to labels: the exact sampler of any channel that
                                                     has one; refused otherwise (then floats.of_channel)
+    laplace_radius(n, eps, p | upper=)              radius of n-dimensional Laplace noise; n = 2: the plane
     floats.laplace, .truncated_laplace, .planar_laplace, .laplace_vectors, .of_channel     reference tier
 """
 
@@ -47,6 +48,7 @@ __all__ = [
     "floats",
     "for_channel",
     "irregular_geometric",
+    "laplace_radius",
     "pixelated_laplace",
     "planar_geometric",
     "randomised_response",

@@ -38,4 +38,5 @@ from ._rows import rational_rows as rational_rows
 from ._staircase import Staircase as Staircase
 from ._staircase import staircase as staircase
 from ._wide_rows import WideExponentialRows as WideExponentialRows
+from .floats import laplace_radius as laplace_radius
 from .floats import planar_laplace as planar_laplace

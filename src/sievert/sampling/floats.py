@@ -26,11 +26,11 @@ __all__ = [
     "FloatSampler",
     "GeneratorBits",
     "laplace",
+    "laplace_radius",
     "laplace_vectors",
     "normaliser",
     "of_channel",
     "planar_laplace",
-    "radius",
     "truncated_laplace",
 ]
 
@@ -131,19 +131,37 @@ def laplace_vectors(n: int, eps: float, *, insecure_rng: object = None) -> Float
         while (zero := np.flatnonzero(norms == 0)).size:
             directions[zero] = generator.standard_normal((zero.size, n))
             norms[zero] = np.linalg.norm(directions[zero], axis=1)
-        lengths = radius(n, rate, generator.random(len(values)))
+        lengths = laplace_radius(n, rate, generator.random(len(values)))
         return np.asarray(values + directions * (lengths / norms)[:, None])
 
     return FloatSampler("n-dimensional Laplace", {"n": n, "eps": rate}, transform, insecure_rng)
 
 
-def radius(n: int, eps: float, p: Any = None, *, upper: Any = None) -> Any:
+def laplace_radius(n: int, eps: float, p: Any = None, *, upper: Any = None) -> Any:
     """The norm below which n-dimensional Laplace noise stays with probability p (or 1 - upper).
 
+    Parameters
+    ----------
+    n : dimensions of the noise; 2 for planar Laplace noise
+    eps : ε in nats per unit of distance
+    p : probability that the norm is below the answer
+    upper : 1 - p instead, where p is near 1
+
+    Returns
+    -------
+    float or array
+        In the unit of distance.
+
+    Notes
+    -----
     By the inverse incomplete gamma function: the lower branch of Lambert's W, often given for the plane,
     loses every digit near p = 0.
 
-    >>> round(float(radius(2, 1.0, 0.95)), 12)
+    Cost: one evaluation an entry of p.
+
+    Examples
+    --------
+    >>> round(float(laplace_radius(2, 1.0, 0.95)), 12)
     4.743864518391
     """
     if (p is None) == (upper is None):

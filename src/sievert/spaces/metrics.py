@@ -11,11 +11,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sievert.errors import MetricError, TooLargeError
-from sievert.numerics import brief, require_size, whole
+from sievert.errors import GraphError, MetricError, TooLargeError
+from sievert.numerics import brief, non_negative, require_size, taken, whole
 from sievert.spaces._graph import Graph
-from sievert.spaces._labels import Labels, labels_of, labels_or_range, listed, shown
-from sievert.spaces._metric import Edges, Metric, uniform_matrix
+from sievert.spaces._labels import Labels, iterable, label, labels_of, labels_or_range, listed, shown
+from sievert.spaces._metric import Edges, Metric, least_lengths, uniform_matrix
 from sievert.spaces._tabular import floats, table_of
 
 __all__ = [
@@ -273,12 +273,12 @@ def euclidean(points: ArrayLike, labels: Iterable[object] | None = None) -> Metr
     return Metric._known(names, partial(_between, places, "euclidean"), coordinates=places)
 
 
-def from_graph(edges: Iterable[tuple[object, object]], nodes: Iterable[object] | None = None) -> Metric:
-    """Number of steps between nodes of an undirected graph (inf when not connected).
+def from_graph(edges: Iterable[tuple[object, ...]], nodes: Iterable[object] | None = None) -> Metric:
+    """Shortest-path distance between nodes of an undirected graph (inf when not connected).
 
     Parameters
     ----------
-    edges : pairs of nodes
+    edges : pairs of nodes, each one step long, or triples of two nodes and a length (finite and ≥ 0)
     nodes : all nodes; by default those of the edges
 
     Returns
@@ -287,14 +287,36 @@ def from_graph(edges: Iterable[tuple[object, object]], nodes: Iterable[object] |
 
     Notes
     -----
-    Cost: O(nodes + edges); distances by breadth-first search when one asks for them.
+    An edge longer than a way round it counts as long as the way; of parallel edges the shortest counts.
+
+    Cost: O(nodes + edges); distances by breadth-first search, with lengths by Dijkstra's, when one asks.
 
     Examples
     --------
     >>> from_graph([("a", "b"), ("b", "c")], nodes=["a", "b", "c", "d"]).matrix[0].tolist()
     [0.0, 1.0, 2.0, inf]
+    >>> from_graph([("home", "shop", 2.5), ("shop", "work", 1), ("home", "work", 9)]).matrix[0].tolist()
+    [0.0, 2.5, 3.5]
     """
-    return Graph.from_edges(edges, nodes).metric()
+    if isinstance(edges, str) or not iterable(edges):
+        raise GraphError(f"edges is {brief(edges)}; give pairs of nodes, or triples with a length")
+    listed_edges = taken("edges", edges, GraphError, "pairs of nodes")
+    if not any(isinstance(edge, list | tuple) and len(edge) == 3 for edge in listed_edges):
+        return Graph.from_edges(listed_edges, nodes).metric()
+    for edge in listed_edges:
+        if not isinstance(edge, list | tuple) or len(edge) != 3:
+            raise GraphError(
+                f"edges: {brief(edge)} has no length, but others have; give each as (node, node, length)"
+            )
+    graph = Graph.from_edges([edge[:2] for edge in listed_edges], nodes)
+    lengths = [
+        non_negative(f"edges: the length of {brief(tuple(edge[:2]))}", edge[2], GraphError)
+        for edge in listed_edges
+    ]
+    place = graph.position
+    pairs = [sorted((place[label(first)], place[label(second)])) for first, second, _ in listed_edges]
+    joined = Edges(np.array(pairs, dtype=np.intp).reshape(-1, 2), np.array(lengths, dtype=np.float64))
+    return Metric.from_edges(least_lengths(joined, graph.size), graph.nodes, graph.size)
 
 
 def _between(positions: NDArray[np.float64], kind: Literal["euclidean", "cityblock"]) -> NDArray[np.float64]:

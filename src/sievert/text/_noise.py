@@ -98,7 +98,9 @@ def laplace_radius(p: float, n: int, eps: float) -> float:
     """
     rate = positive("eps", eps, TextError)
     return float(
-        floats.radius(whole("n", n, TextError, most=MOST_DIMENSIONS), rate, probability("p", p, TextError))
+        floats.laplace_radius(
+            whole("n", n, TextError, most=MOST_DIMENSIONS), rate, probability("p", p, TextError)
+        )
     )
 
 

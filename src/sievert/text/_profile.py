@@ -70,8 +70,8 @@ class Profile(Result):
 def replacement_profile(
     embedding: Embedding,
     eps: float | Sequence[float],
-    kind: str = "word-laplace",
     *,
+    kind: str = "word-laplace",
     dimensions: int | None = None,
     clusters: int | None = None,
     words: Iterable[str] | None = None,
@@ -178,8 +178,8 @@ class TextCalibration(Result):
 
 def calibrate(
     embedding: Embedding,
-    kind: str = "word-laplace",
     *,
+    kind: str = "word-laplace",
     nats: float | None = None,
     references: Iterable[Any] | None = None,
     unchanged: float | None = None,
@@ -241,9 +241,9 @@ def calibrate(
     seed = int(generator.integers(2**62))
 
     def share(eps: float) -> float:
-        return replacement_profile(table, eps, kind, dimensions=dimensions, trials=many, rng=seed).unchanged[
-            0
-        ]
+        return replacement_profile(
+            table, eps, kind=kind, dimensions=dimensions, trials=many, rng=seed
+        ).unchanged[0]
 
     return _crossing("unchanged", probability("unchanged", unchanged, TextError), share)
 
@@ -254,7 +254,7 @@ def _finds(
     """The share of authors found, as a function of ε: every ε has the same draws."""
     if isinstance(given, Corpus):
         return lambda eps: bench(
-            given, table, [eps], kind, dimensions=dimensions, linear=False, rng=seed
+            given, table, [eps], kind=kind, dimensions=dimensions, linear=False, rng=seed
         ).best_author(eps)
     if not callable(given):
         raise TextError(

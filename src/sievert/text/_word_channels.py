@@ -40,8 +40,8 @@ NODES = 60
 def word_channel(
     embedding_or_points: Embedding | Any,
     eps: float,
-    kind: str = "word-laplace",
     *,
+    kind: str = "word-laplace",
     dimensions: int | None = None,
     clusters: int | None = None,
 ) -> Channel:
@@ -258,8 +258,8 @@ class WordChannelEstimate(Result):
 def estimate_word_channel(
     embedding: Embedding,
     eps: float,
-    kind: str = "word-laplace",
     *,
+    kind: str = "word-laplace",
     dimensions: int | None = None,
     trials: int = 10_000,
     confidence: float = 0.99,

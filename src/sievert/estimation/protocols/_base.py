@@ -312,7 +312,7 @@ class UnaryEncoding(Protocol):
 
 
 def unary(
-    values: int | Iterable[object], eps: float, kind: Literal["optimised", "symmetric"] = "optimised"
+    values: int | Iterable[object], eps: float, *, kind: Literal["optimised", "symmetric"] = "optimised"
 ) -> UnaryEncoding:
     """Unary encoding; "optimised" (OUE) has the least variance for rare values, 4·e^eps/(N·(e^eps-1)²).
 
