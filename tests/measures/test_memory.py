@@ -117,7 +117,7 @@ def test_a_million_records(parameter: dict[str, Any]) -> None:
         for case in ("average", "max"):
             for gain in (None, sv.losses.shannon(3)):
                 assert peak(sv.leakage, channel, given, gain, kind="additive", case=case) < CEILING
-        assert peak(sv.capacity, channel, given, None, "multiplicative") < CEILING
+        assert peak(sv.capacity, channel, given) < CEILING
         for name, measure in INFORMATION.items():
             assert peak(measure, channel, given) < CEILING, name
 
