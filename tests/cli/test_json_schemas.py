@@ -224,6 +224,11 @@ def test_a_refused_release(examples: Path) -> None:
             break
     data = checked("release", "release", file, "--output", examples / "last.csv", code=1)
     assert "refused" in data
+    (examples / "users" / "budgets" / "users.toml").write_text("person = 0.5\n")
+    data = checked("release", "release", examples / "users" / "users.toml", code=1)
+    assert data["remaining"] == "1/2" and data["refused"]
+    plan = ("release", file, "--plan", 1000)
+    assert checked("release", *plan, code=1)["requested"] == "500"
 
 
 def test_verify(tmp_path: Path) -> None:

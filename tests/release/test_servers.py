@@ -170,8 +170,11 @@ def without(server: str, reason: str) -> None:
 
 
 @pytest.fixture
-def postgres() -> Iterator[Path]:
-    """A server of our own in a temporary folder, which is its socket's too; it refuses to run as root."""
+def postgres(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A server of our own in a temporary folder, which is its socket's too; it refuses to run as root.
+
+    PGHOST names the socket's folder, as its owner would.
+    """
     pytest.importorskip("psycopg")
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
     if not found:
@@ -193,6 +196,7 @@ def postgres() -> Iterator[Path]:
         )
         call("pg_ctl", "-w", "-l", f"{home}/log", "-o", settings, "start")
         try:
+            monkeypatch.setenv("PGHOST", str(home))
             yield home
         finally:
             call("pg_ctl", "-m", "immediate", "stop")
@@ -206,7 +210,7 @@ def test_postgres(
 ) -> None:
     import psycopg
 
-    url = f"postgres://ann@/postgres?host={postgres}"
+    url = "postgres://ann@/postgres"
     with psycopg.connect(host=str(postgres), user="ann", dbname="postgres", autocommit=True) as base:
         base.execute(
             "CREATE COLLATION nocase (provider = icu, locale = 'und-u-ks-level2', deterministic = false)"
@@ -224,8 +228,7 @@ def test_postgres(
         database = databases.Postgres.open(url, tmp_path)
         assert there(database, "public.horrors") == read
         database.close()
-        monkeypatch.setenv("PGHOST", str(postgres))
-        agree_with_the_reader(tmp_path, 'source = "postgres://ann@/postgres"\ntable = "visits"')
+        agree_with_the_reader(tmp_path, f'source = "{url}"\ntable = "visits"')
         agree_with_the_reader(tmp_path, f'source = "{url}"\nsql = "SELECT * FROM visits"')
         only_counts_were_asked(postgres / "log")
         one_state(base, tmp_path, url, monkeypatch)

@@ -390,6 +390,7 @@ def test_what_cannot_be_done_is_said_before_anything_is_charged(
         text = with_engine('"processes"', text)
     if case == "cluster not there":
         monkeypatch.setattr(pytest.importorskip("ray"), "is_initialized", lambda: False)
+        monkeypatch.setenv("SIEVERT_HOSTS", "ray://127.0.0.1:9")
     file = prepared(tmp_path / "here", text)
     for name in ("none", "mixed", "twice", "there.csv"):
         (file.parent / name).mkdir()

@@ -416,7 +416,7 @@ BAD = [
     ('source = "duckdb://clinic.db"\nsql = "SELECT region FROM visits"', "has no column 'amount'"),
     ('source = "duckdb://clinic.db"\nsql = "SELECT nothing FROM visits"', "data.sql: cannot be read"),
     ('source = "duckdb://clinic.db"\ninput = "visits.csv"\ntable = "visits"', "exactly one of"),
-    ('source = "postgres://host/db?color=1"\ntable = "visits"', "'color' is not understood"),
+    ('source = "postgres://host/db?color=1"\ntable = "visits"', "'color' may not stand"),
     ('source = "postgres://localhost:1/none"\ntable = "visits"', "Postgres does not answer"),
     (
         'source = "duckdb://clinic.db"\nsql = "SELECT [region] AS region, amount, id FROM visits"',
@@ -424,7 +424,9 @@ BAD = [
     ),
     ('input = "mixed"', "."),
     ('source = "postgres://host:a/db"\ntable = "visits"', "has no port that can be"),
-    ('source = "postgres://host/db?port=a"\ntable = "visits"', "has no port that can be"),
+    ('source = "postgres://host/db?port=1"\ntable = "visits"', "'port' may not stand"),
+    ('source = "postgres://:5433/db"\ntable = "visits"', "a port and no host"),
+    ('source = "postgres://elsewhere/db"\ntable = "visits"', "--allow-host"),
     ('input = "ragged"', r"ragged: b.csv, line 3: cannot be read .*as many fields"),
     ('input = "hard"', "is the same file as .*would count twice"),
     ('input = "soft"', "is the same file as .*would count twice"),
@@ -432,7 +434,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("source", "message"), BAD)
-def test_bad_sources(folder: Path, source: str, message: str) -> None:
+def test_bad_sources(folder: Path, monkeypatch: pytest.MonkeyPatch, source: str, message: str) -> None:
     (folder / "mixed").mkdir(exist_ok=True)
     for name in ("a.csv", "b.csv"):
         (folder / "mixed" / name).write_text(f"region,amount,id{name[0]}\n")
@@ -444,6 +446,7 @@ def test_bad_sources(folder: Path, source: str, message: str) -> None:
             (folder / name).mkdir()
             shutil.copy(folder / "parquet" / "part0.parquet", folder / name / "a.parquet")
             link(folder / name / "a.parquet", folder / name / "b.parquet")
+    monkeypatch.setenv("SIEVERT_HOSTS", "postgres://host postgres://localhost:1")
     with pytest.raises(SievertError, match=message):
         totals(described(folder, source))
 
@@ -548,6 +551,7 @@ def test_a_database_opens_no_other_file(folder: Path) -> None:
 def test_a_missing_driver_says_which_extra(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
+    monkeypatch.setenv("SIEVERT_HOSTS", "postgres://host")
     for module, source, extra in (
         ("ibis", SOURCES[0], "sql"),
         ("psycopg", 'source = "postgres://host/db"\ntable = "visits"', "postgres"),

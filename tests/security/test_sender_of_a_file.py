@@ -1,12 +1,23 @@
 """The sender of a file: hosts, paths, SQL, engines, patterns and sizes that a hostile file names."""
 
 import json
+import os
+import pty
+import socket
+import struct
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import sievert as sv
+from sievert.errors import FileError, OutputError
+from sievert.tables import asking_about_hosts
 from tests.release.test_servers import postgres
 
 __all__ = ["postgres"]
@@ -76,7 +87,7 @@ def test_a_text_of_the_file_stays_a_text_on_postgres(postgres: Path, tmp_path: P
         base.execute("ALTER ROLE ann SET standard_conforming_strings = off")
         with base.cursor() as cursor:
             cursor.executemany("INSERT INTO visits VALUES (%s, %s)", PATIENTS)
-        source = f'source = "postgres://ann@/postgres?host={postgres}"\ntable = "visits"'
+        source = 'source = "postgres://ann@/postgres"\ntable = "visits"'
         assert released(written(tmp_path, source, ["ann\\", "south'"]), "a.csv") == [2, 2]
         with pytest.raises(sv.SievertError, match=r"name nobody|names nobody"):
             released(written(tmp_path, source, TEXTS), "b.csv")
@@ -84,6 +95,200 @@ def test_a_text_of_the_file_stays_a_text_on_postgres(postgres: Path, tmp_path: P
 
 
 # ── hosts, passwords and engines ────────────────────────────────────────────────────────────────────
+
+PASSWORD = "hunter2-prod"
+Sievert = Callable[..., subprocess.CompletedProcess[str]]
+
+
+class Thief:
+    """A server that says it is a database, asks for the password in clear, and keeps what it is sent."""
+
+    def __init__(self) -> None:
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.port = self.socket.getsockname()[1]
+        self.connections, self.heard = 0, b""
+        self.asks_for = struct.pack("!cII", b"R", 8, 3)  # AuthenticationCleartextPassword
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                connection, _ = self.socket.accept()
+            except OSError:
+                return
+            self.connections += 1
+            with suppress(OSError, struct.error), connection:
+                connection.settimeout(5)
+                while True:
+                    (length,) = struct.unpack("!I", connection.recv(4))
+                    body = connection.recv(length - 4)
+                    self.heard += body
+                    if len(body) != 4:
+                        break
+                    connection.sendall(b"N")  # neither TLS nor GSS
+                connection.sendall(self.asks_for)
+                self.heard += connection.recv(1000)
+
+
+@pytest.fixture
+def thief() -> Iterator[Thief]:
+    found = Thief()
+    yield found
+    found.socket.close()
+
+
+@pytest.fixture
+def owner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of an owner who has a password, and allows no host yet."""
+    monkeypatch.setenv("SIEVERT_HOSTS", "")
+    for name in ("PGHOST", "PGPORT", "PGSSLMODE", "PGREQUIREAUTH", "PGCHANNELBINDING"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PGPASSWORD", PASSWORD)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    return tmp_path
+
+
+def at(folder: Path, url: str) -> Path:
+    return written(folder, f'source = "{url}"\ntable = "visits"', [])
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgres://curator@127.0.0.1:PORT/clinic",
+        "postgresql://localhost:PORT/clinic",
+        "postgres://127.0.0.1:PORT,db.example.org/clinic",
+        "postgres://db.example.org@127.0.0.1:PORT/clinic",
+        "postgres://db.example.org:5432@127.0.0.1:PORT/clinic",
+        "mysql://127.0.0.1:PORT/clinic",
+        "clickhouse://127.0.0.1:PORT/clinic",
+        "spark://127.0.0.1:PORT",
+        "spark://localhost:PORT",
+        "spark://local://127.0.0.1:PORT",
+    ],
+)
+def test_a_host_of_the_file_is_not_connected_to(
+    sievert: Sievert, thief: Thief, owner: Path, url: str
+) -> None:
+    """Formerly PGPASSWORD went in clear to whatever host a file named."""
+    file = at(owner, url.replace("PORT", str(thief.port)))
+    os.environ["SIEVERT_HOSTS"] = "postgres://db.example.org postgres://127.0.0.1:5432"
+    for options in ((), ("--preview",), ("--allow-host", f"postgres://127.0.0.1:{thief.port + 1}")):
+        done = sievert("release", file, *options)
+        assert "--preview" in options or done.returncode == 2, done.stderr
+    sievert("audit", file)
+    assert thief.connections == 0 and PASSWORD not in done.stderr
+    assert not (owner / "budget.ledger").exists()
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        *("host=127.0.0.1", "hostaddr=127.0.0.1", "port=PORT", "service=evil", "options=-crole%3Dx"),
+        *("passfile=/tmp/x", "sslmode=disable", "sslrootcert=/tmp/x", "user=eve", "dbname=host%3D127.0.0.1"),
+        *(
+            "require_auth=password",
+            "channel_binding=disable",
+            "sslkey=/tmp/x",
+            "HOST=127.0.0.1",
+            "gssencmode=x",
+        ),
+    ],
+)
+def test_a_url_tells_the_driver_nothing_else(sievert: Sievert, thief: Thief, owner: Path, query: str) -> None:
+    os.environ["SIEVERT_HOSTS"] = "postgres://localhost:5432 mysql://localhost"
+    for scheme in ("postgres", "mysql"):
+        file = at(owner, f"{scheme}://localhost/clinic?{query.replace('PORT', str(thief.port))}")
+        done = sievert("release", file)
+        assert done.returncode == 2
+        assert "question mark" in done.stderr or "holds a password" in done.stderr
+    assert thief.connections == 0
+
+
+@pytest.mark.parametrize("asks_for", [(8, 3, b""), (12, 5, b"salt"), (8, 0, b"")])
+def test_an_allowed_host_is_sent_no_password(
+    sievert: Sievert, thief: Thief, owner: Path, asks_for: tuple[int, int, bytes]
+) -> None:
+    """Whether it asks for the password in clear, as an MD5 hash, or lets everybody in."""
+    thief.asks_for = struct.pack("!cII", b"R", *asks_for[:2]) + asks_for[2]
+    file = at(owner, f"postgres://curator@127.0.0.1:{thief.port}/clinic")
+    done = sievert("release", file, "--allow-host", f"postgres://127.0.0.1:{thief.port}")
+    assert done.returncode == 3 and thief.connections >= 1 and b"curator" in thief.heard
+    assert PASSWORD.encode() not in thief.heard and b"md5" not in thief.heard
+    assert "SCRAM-SHA-256" in done.stderr and PASSWORD not in done.stderr
+
+
+def test_a_host_over_a_network_must_speak_tls(thief: Thief, owner: Path) -> None:
+    """A name that is not this machine's, which here leads to it all the same."""
+    file = at(owner, f"postgres://ann@127.0.0.1.example:{thief.port}/clinic")
+    os.environ["SIEVERT_HOSTS"] = f"postgres://127.0.0.1.example:{thief.port}?hostaddr=127.0.0.1"
+    with pytest.raises(OutputError, match="SSL"):
+        sv.release.run(file)
+    assert thief.connections >= 1 and b"ann" not in thief.heard
+
+
+def test_a_terminal_is_asked_about_a_host_once(thief: Thief, owner: Path) -> None:
+    url = f"postgres://127.0.0.1:{thief.port}"
+    file = at(owner, f"{url}/clinic")
+    allowed = owner / "config" / "sievert" / "hosts"
+    for answer, asked, connected in (("no", True, False), ("yes", True, True), ("", False, True)):
+        before = thief.connections
+        master, terminal = pty.openpty()
+        command = [sys.executable, "-m", "sievert", "release", str(file)]
+        with subprocess.Popen(command, stdin=terminal, stdout=subprocess.DEVNULL, stderr=terminal) as running:
+            os.write(master, f"{answer}\n".encode())
+            running.wait()
+        os.write(terminal, b"<end>")
+        said = b""
+        while b"<end>" not in said:
+            said += os.read(master, 1 << 16)
+        os.close(master)
+        os.close(terminal)
+        assert (b"Type yes" in said, thief.connections > before) == (asked, connected)
+        assert allowed.exists() == connected
+    assert allowed.read_text() == f"{url}\n"
+    assert allowed.stat().st_mode & 0o077 == 0 and allowed.parent.stat().st_mode & 0o077 == 0
+
+
+def test_a_list_that_others_write_allows_nothing(thief: Thief, owner: Path) -> None:
+    allowed = owner / "config" / "sievert" / "hosts"
+    allowed.parent.mkdir(parents=True)
+    allowed.write_text(f"postgres://127.0.0.1:{thief.port}  # ours\n")
+    file = at(owner, f"postgres://127.0.0.1:{thief.port}/clinic")
+    allowed.chmod(0o666)
+    with pytest.raises(FileError, match="others may write it"):
+        sv.release.run(file)
+    assert thief.connections == 0
+    allowed.chmod(0o600)
+    with pytest.raises(OutputError, match="does not answer"):
+        sv.release.run(file)
+    assert thief.connections > 0
+
+
+ROWS_OF_FILES = """
+version = 1
+policy = { values = ["north", "south"], secrets = "complete" }
+mechanism = { kind = "randomised-response", eps = 1.0 }
+data = { input = "days", column = "ward" }
+release = { ledger = "budget.toml", output = "out.csv", engine = "ENGINE" }
+"""
+
+
+def test_a_cluster_of_the_file_is_not_connected_to(thief: Thief, owner: Path) -> None:
+    """Ray runs what its head answers, so a terminal is not asked about it either."""
+    (owner / "budget.toml").write_text("person = 9\n")
+    (owner / "days").mkdir()
+    for day in range(2):
+        (owner / "days" / f"{day}.csv").write_text("ward\nnorth\n")
+    file = owner / "file.toml"
+    file.write_text(ROWS_OF_FILES.replace("ENGINE", f"ray://127.0.0.1:{thief.port}"))
+    with (
+        asking_about_hosts(lambda address: True),
+        pytest.raises(FileError, match=r"ray://127\.0\.0\.1.*allow"),
+    ):
+        sv.release.run(file)
+    assert thief.connections == 0 and not (owner / "budget.ledger").exists()
+
 
 # ── paths and outputs ───────────────────────────────────────────────────────────────────────────────
 

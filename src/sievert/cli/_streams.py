@@ -17,7 +17,15 @@ from contextlib import contextmanager, suppress
 
 from sievert.errors import DataError, SievertError
 
-__all__ = ["complain", "complain_of_data", "complain_privately", "plain", "say_how_it_fits", "steady_output"]
+__all__ = [
+    "complain",
+    "complain_of_data",
+    "complain_privately",
+    "confirmed_host",
+    "plain",
+    "say_how_it_fits",
+    "steady_output",
+]
 
 # Letters that turn the direction of writing.
 TURNING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
@@ -141,6 +149,17 @@ def say_how_it_fits(fit: object) -> None:
     """Say how many rows fit, to their owner's terminal only: before any charge."""
     if sys.stderr.isatty():
         complain(str(fit))
+
+
+def confirmed_host(address: str) -> bool:
+    """Ask the owner, on a terminal alone, whether a host that a file names is the right one."""
+    if not (sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    complain(
+        f"the file names the host {address}: it would get your password (PGPASSWORD, ~/.pgpass) and your "
+        "questions. Type yes to connect, now and from now on:"
+    )
+    return sys.stdin.readline().strip() == "yes"
 
 
 def plain(text: str) -> str:

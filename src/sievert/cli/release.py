@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from sievert.cli import _described as others
 from sievert.cli._options import real_option, whole_option
 from sievert.cli._present import AsJson, Asked, Device, Force, present, print_json, progress_bar
-from sievert.cli._streams import complain, complain_of_data, say_how_it_fits
+from sievert.cli._streams import complain, complain_of_data, confirmed_host, say_how_it_fits
 
 __all__ = ["release"]
 
@@ -52,6 +54,12 @@ def release(
             "terminal; both are private.",
         ),
     ] = False,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="HOST", help="Let the file name this host, such as postgres://host:5432; repeatable."
+        ),
+    ] = None,
     device: Device = None,
     force: Force = False,
     as_json: AsJson = False,
@@ -61,11 +69,7 @@ def release(
     Exit code 0: released (or, with --preview, possible); 1: the ledger, [claim] or [accept] refuses; 2: bad
     input; 3: it could not be done now; 4: the data did not fit and nothing was charged.
     """
-    from sievert.errors import BudgetError, DataError, NotAcceptedError
-    from sievert.files import load_scenario
-    from sievert.release import preview as look
-    from sievert.release import run
-    from sievert.report.release import lines, page
+    from sievert.tables import asking_about_hosts, hosts_allowed
 
     if plan is not None:
         beside = {
@@ -79,37 +83,47 @@ def release(
         _require_alone(
             [option for option, given in beside.items() if given is not None and given is not False]
         )
-        _plan(file, plan, name, wait, anchor, despite_accept, as_json)
+        with _refusals_said(as_json, details):
+            _plan(file, plan, name, wait, anchor, despite_accept, as_json)
         return
-    try:
-        if others.release(
-            file,
-            preview,
-            force,
-            as_json,
-            report,
-            proof,
-            output=output,
-            id=name,
-            insecure_rng=insecure_seed,
-            fresh=fresh,
-            wait=wait,
-            anchor=anchor,
-            despite_accept=despite_accept,
-            device=device,
-        ):
-            return
-    except (BudgetError, NotAcceptedError) as problem:
-        complain(str(problem))
-        raise typer.Exit(1) from None
-    except DataError as problem:
-        complain_of_data(problem, details)
-        raise typer.Exit(problem.exit_code) from None
+    given: dict[str, Any] = {
+        "output": output,
+        "id": name,
+        "insecure_rng": insecure_seed,
+        "fresh": fresh,
+        "wait": wait,
+        "anchor": anchor,
+        "despite_accept": despite_accept,
+    }
+    with (
+        _refusals_said(as_json, details),
+        hosts_allowed(allow_host or ()),
+        asking_about_hosts(confirmed_host),
+    ):
+        if not others.release(file, preview, force, as_json, report, proof, device=device, **given):
+            _release_table(file, preview, force, as_json, report, proof, given)
+
+
+def _release_table(
+    file: Path,
+    preview: bool,
+    force: bool,
+    as_json: bool,
+    report: Path | None,
+    proof: Path | None,
+    given: dict[str, Any],
+) -> None:
+    """Preview or run a release of a table or of every row by itself."""
+    from sievert.files import load_scenario
+    from sievert.release import preview as look
+    from sievert.release import run
+    from sievert.report.release import lines, page
+
     scenario = load_scenario(file)
     asked = Asked(scenario.reads(), force, proof=proof, report=report)
     law = others.law_of(scenario, required=proof is not None)
     if preview:
-        would = look(scenario, output=output, despite_accept=despite_accept)
+        would = look(scenario, output=given["output"], despite_accept=given["despite_accept"])
         possible = would.possible
         present(
             would,
@@ -125,43 +139,15 @@ def release(
         if not would.possible:
             raise typer.Exit(1)
         return
-    try:
-        with progress_bar() as show:
-            done = run(
-                scenario,
-                output=output,
-                id=name,
-                insecure_rng=insecure_seed,
-                fresh=fresh,
-                wait=wait,
-                anchor=anchor,
-                progress=lambda word, rows, total: show(f"{word} rows", rows, total),
-                despite_accept=despite_accept,
-                fit=say_how_it_fits,
-            )
-    except BudgetError as problem:
-        if as_json:
-            amounts = {
-                "requested": problem.requested,
-                "remaining": problem.remaining,
-                "difference": problem.difference,
-            }
-            print_json({"refused": str(problem), **{key: str(value) for key, value in amounts.items()}})
-        else:
-            complain(str(problem))
-        raise typer.Exit(1) from None
-    except NotAcceptedError as problem:
-        if as_json:
-            print_json({"refused": str(problem)})
-        else:
-            complain(str(problem))
-        raise typer.Exit(1) from None
-    except DataError as problem:
-        complain_of_data(problem, details)
-        raise typer.Exit(problem.exit_code) from None
-    except KeyboardInterrupt:
-        complain("interrupted; nothing half-written was published. Run the same command again to go on.")
-        raise typer.Exit(3) from None
+    if scenario.document.data is not None:
+        scenario.document.data.require_hosts()
+    with progress_bar() as show:
+        done = run(
+            scenario,
+            progress=lambda word, rows, total: show(f"{word} rows", rows, total),
+            fit=say_how_it_fits,
+            **given,
+        )
     present(
         done,
         lines,
@@ -173,6 +159,29 @@ def release(
         title=scenario.title,
         good=done.secure,
     )
+
+
+@contextmanager
+def _refusals_said(as_json: bool, details: bool) -> Iterator[None]:
+    """Say why the budget, the file's own limits or the data refuse a release, in the form asked for."""
+    from sievert.errors import BudgetError, DataError, NotAcceptedError
+
+    try:
+        yield
+    except (BudgetError, NotAcceptedError) as problem:
+        if not as_json:
+            complain(str(problem))
+        else:
+            amounts = ("requested", "remaining", "difference") if isinstance(problem, BudgetError) else ()
+            told = {amount: str(getattr(problem, amount)) for amount in amounts}
+            print_json({"refused": str(problem), **told})
+        raise typer.Exit(problem.exit_code) from None
+    except DataError as problem:
+        complain_of_data(problem, details)
+        raise typer.Exit(problem.exit_code) from None
+    except KeyboardInterrupt:
+        complain("interrupted; nothing half-written was published. Run the same command again to go on.")
+        raise typer.Exit(3) from None
 
 
 def _require_alone(beside: list[str]) -> None:
@@ -191,13 +200,8 @@ def _plan(
     file: Path, count: int, name: str | None, wait: float, anchor: str | None, despite: bool, as_json: bool
 ) -> None:
     """Charge a plan; refused like a release."""
-    from sievert.errors import BudgetError, NotAcceptedError
     from sievert.release import plan
     from sievert.report.release import lines
 
-    try:
-        found = plan(file, count, id=name, wait=wait, anchor=anchor, despite_accept=despite)
-    except (BudgetError, NotAcceptedError) as problem:
-        complain(str(problem))
-        raise typer.Exit(1) from None
+    found = plan(file, count, id=name, wait=wait, anchor=anchor, despite_accept=despite)
     present(found, lines, Asked([], False), json=as_json)

@@ -21,6 +21,8 @@ from ._folders import files_in as files_in
 from ._folders import files_named as files_named
 from ._folders import is_among as is_among
 from ._folders import is_several as is_several
+from ._hosts import asking_about_hosts as asking_about_hosts
+from ._hosts import hosts_allowed as hosts_allowed
 from ._reading import channel_bytes as channel_bytes
 from ._reading import existing as existing
 from ._reading import read_channel as read_channel

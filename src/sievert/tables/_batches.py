@@ -435,6 +435,9 @@ class Source(Noun, noun="source"):
         """The columns that make up a record."""
         return [] if self.column is None else [self.column] if isinstance(self.column, str) else self.column
 
+    def require_hosts(self) -> None:
+        """Refuse a host that only the file allows, or ask about it."""
+
     @abstractmethod
     def rows(self, folder: Path) -> Rows:
         """The records, for a file that lies in this folder."""

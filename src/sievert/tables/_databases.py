@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import os
 import re
 import tempfile
 from collections.abc import Callable, Sequence
@@ -17,12 +16,13 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
-from urllib.parse import parse_qsl, unquote, urlsplit
 
 from sievert.errors import DataError, FileError, OutputError
 from sievert.numerics import brief, did_you_mean
 from sievert.tables._driver_words import PRIVATE_WORDS, class_of, first_line, whole, words_before_data
+from sievert.tables._hosts import require_allowed
 from sievert.tables._literals import fixed, text_of
+from sievert.tables._postgres_url import UNLESS_TOLD, postgres_told, require_postgres
 from sievert.tables._reading import existing
 
 __all__ = ["CODES", "Database", "DuckDb", "ParquetOrCsv", "database_for", "database_of", "ibis_or_refuse"]
@@ -83,12 +83,24 @@ class Database:
         scheme, _, place = url.partition("://")
         if scheme in EMBEDDED:
             place = str(existing(folder / place).absolute())
+        told = {} if scheme in EMBEDDED else cls.require_host(url)
         try:
-            return database_of(ibis.connect(f"{scheme}://{place}"))
+            return database_of(ibis.connect(f"{scheme}://{place}", **told))
         except ImportError:
             raise FileError(f"{url}: needs Ibis's driver for it; install ibis-framework[{scheme}]") from None
         except Exception as problem:
             raise OutputError(f"{url}: does not answer ({first_line(problem)})") from None
+
+    @classmethod
+    def require_host(cls, url: str) -> dict[str, str]:
+        """Refuse a host that only the file allows; what its owner says about it outside the file."""
+        if "?" in url:
+            raise FileError(
+                f"data.source: {brief(url)} tells the driver what stands after the question mark, and only "
+                "its owner may: leave it out of the file, and put it behind the host where that is allowed "
+                f"(SIEVERT_HOSTS='{url.partition('://')[0]}://host:port?name=value')"
+            )
+        return require_allowed(url, "data.source")
 
     def table(self, name: str) -> Any:
         """A table by its name, with schema and catalogue before it where it has them."""
@@ -420,8 +432,6 @@ class Postgres(Database):
     dialect = "postgres"
     schemes = ("postgres", "postgresql")
     extra = "postgres"
-    # What a URL may say beside user, host, port, database and schema; none of it is secret.
-    PARAMETERS: ClassVar = ("host", "port", "user", "sslmode", "sslrootcert", "service", "connect_timeout")
     # How days, numbers and texts are written, and that every transaction only reads.
     SETTINGS: ClassVar = {
         "client_encoding": "'UTF8'",
@@ -434,46 +444,23 @@ class Postgres(Database):
     @classmethod
     def open(cls, url: str, folder: Path) -> Database:
         ibis = ibis_or_refuse(url, cls.extra)
-        told = cls._told(url)
+        told = postgres_told(url)
         try:
             connection = ibis.postgres.connect(**told)
         except ImportError:
             raise FileError(f"{url}: needs the driver psycopg; install sievert[{cls.extra}]") from None
         except Exception as problem:
-            raise OutputError(f"{url}: Postgres does not answer ({first_line(problem)})") from None
+            raise OutputError(
+                f"{url}: Postgres does not answer ({first_line(problem)}); {UNLESS_TOLD}"
+            ) from None
         for name, value in cls.SETTINGS.items():
             connection.raw_sql(f"SET {name} = {value}").close()
         connection.raw_sql("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").close()
         return OpenPostgres(connection)
 
     @classmethod
-    def _told(cls, url: str) -> dict[str, Any]:
-        """What the URL says, and for host and port, which Ibis fills in itself, the environment."""
-        parts = urlsplit(url)
-        given = dict(parse_qsl(parts.query))
-        try:
-            port = parts.port or int(given.pop("port", None) or os.environ.get("PGPORT") or 5432)
-        except ValueError:
-            raise FileError(
-                f"data.source: {brief(url)} has no port that can be; it is a whole number up to 65535"
-            ) from None
-        for name in given:
-            if name not in cls.PARAMETERS:
-                raise FileError(
-                    f"data.source: {brief(name)} is not understood after the question mark; it may be "
-                    f"{', '.join(cls.PARAMETERS)}{did_you_mean(name, cls.PARAMETERS)}"
-                )
-        database, *schema = unquote(parts.path).strip("/").split("/", 1)
-        told = {
-            "host": os.environ.get("PGHOST"),
-            "port": port,
-            "user": parts.username,
-            "database": database or os.environ.get("PGDATABASE"),
-            "schema": schema[0] if schema else None,
-            **given,
-            **({"host": parts.hostname} if parts.hostname else {}),
-        }
-        return {name: value for name, value in told.items() if value is not None}
+    def require_host(cls, url: str) -> dict[str, str]:
+        return require_postgres(url)
 
     def types_of(self, sql: str) -> dict[str, Any] | None:
         # Ibis would make a view to learn the types, which a transaction that only reads does not.
@@ -516,6 +503,15 @@ class OpenPostgres(Postgres):
     one_state = True
 
 
+# A Spark in this process, and what keeps other users of the machine from talking to it.
+LOCAL_SPARK = re.compile(r"local(\[([0-9]+|\*)(,[0-9]+)?\])?")
+ALONE = {
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.authenticate": "true",
+}
+
+
 class Spark(Database):
     """Spark, whose tables have no transaction: everything is counted twice and must agree."""
 
@@ -541,7 +537,7 @@ class Spark(Database):
         except ImportError:
             raise FileError(f"{url}: needs pyspark; install sievert[{cls.extra}]") from None
         place = url.split("://", 1)[1]
-        master = place if place.startswith("local") else f"spark://{place}"
+        local = LOCAL_SPARK.fullmatch(place) is not None
         # Spark would log the stack of every refusal; its first line goes into our message.
         logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
         try:
@@ -550,14 +546,30 @@ class Spark(Database):
                 return cls(ibis.pyspark.connect(running))
             builder = SparkSession.builder.appName("sievert").config("spark.ui.enabled", "false")
             builder = builder.config("spark.ui.showConsoleProgress", "false")
+            if local:
+                for name, value in ALONE.items():
+                    builder = builder.config(name, value)
+            else:
+                cls.require_host(url)
+            master = place if local else f"spark://{place}"
             connection = ibis.pyspark.connect(builder.master(master).getOrCreate())
             # Its log would quote the cells that a question fails on.
             connection._session.sparkContext.setLogLevel("OFF")
             return cls(connection, ours=True)
+        except FileError:
+            raise
         except Exception as problem:
             raise OutputError(
                 f"{url}: Spark does not answer ({first_line(problem)}); it needs a Java runtime"
             ) from None
+
+    @classmethod
+    def require_host(cls, url: str) -> dict[str, str]:
+        place = url.split("://", 1)[1]
+        if LOCAL_SPARK.fullmatch(place) is None:
+            # What a master sends is run here, so it is not asked about on a terminal.
+            require_allowed(url, "data.source", asks=False)
+        return {}
 
     def ask(self, question: Any, codes: Sequence[tuple[Any, ...]] = ()) -> list[tuple[Any, ...]]:
         session = self._session

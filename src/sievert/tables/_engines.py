@@ -19,9 +19,10 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator
 
-from sievert.errors import FileError, OutputError
+from sievert.errors import FileError, OutputError, SievertError
 from sievert.kinds import Noun, Positive, kind
 from sievert.tables._driver_words import PRIVATE_WORDS, class_of, whole
+from sievert.tables._hosts import require_allowed
 
 if TYPE_CHECKING:
     from concurrent.futures import ProcessPoolExecutor
@@ -234,6 +235,8 @@ class _Ray(Engine):
         if own:
             try:
                 ray.init(log_to_driver=False, configure_logging=False, **self.connection())
+            except SievertError:
+                raise
             except ImportError as problem:
                 raise FileError(f"release.engine: {problem}; install sievert[cluster]") from None
             except Exception as problem:
@@ -288,6 +291,8 @@ class RayCluster(_Ray):
         return text
 
     def connection(self) -> dict[str, Any]:
+        # What its head answers is unpickled, which runs it.
+        require_allowed(self.address, "release.engine", asks=False)
         parts = urlsplit(self.address)
         # Ray's client tries for half a minute; a port that nobody listens at is known at once.
         with socket.create_connection(

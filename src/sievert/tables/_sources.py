@@ -50,6 +50,10 @@ class SourceUrl(PrivatePath):
                 'is no URL of a database; write "duckdb://file.db", "postgres://host/database" or '
                 '"spark://host:7077"'
             )
+        if scheme not in EMBEDDED and not (
+            place.isascii() and place.isprintable() and not set(place) & set(" \\")
+        ):
+            raise ValueError("holds a blank, a backslash or another letter that no URL has; write it as %20")
         before, _, after = place.partition("?")
         # A password may hold a slash or a question mark itself.
         user = "" if scheme in EMBEDDED else place.rpartition("@")[0]
@@ -83,8 +87,8 @@ class DatabaseSource(Source):
         SourceUrl,
         Field(
             description='the database: `"duckdb://file.db"`, `"postgres://host/database"`, '
-            '`"spark://host:7077"`, or another URL of Ibis; never with a password '
-            "([where the data lives](warehouse.md))"
+            '`"spark://host:7077"`, or another URL of Ibis; never with a password, and its '
+            "host allowed outside the file ([where the data lives](warehouse.md))"
         ),
     ]
     table: Annotated[
@@ -101,6 +105,10 @@ class DatabaseSource(Source):
         return self
 
     by_record = False
+
+    def require_hosts(self) -> None:
+        if self.source.scheme not in EMBEDDED:
+            database_for(self.source.scheme).require_host(self.source)
 
     def rows(self, folder: Path) -> Rows:
         raise FileError(
