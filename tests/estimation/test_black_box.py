@@ -8,7 +8,7 @@ from scipy.stats import beta, binom
 
 import sievert as sv
 from sievert.errors import SievertError
-from sievert.estimation._events import candidate_events, share_above, share_below
+from sievert.estimation._confidence import share_above, share_below
 
 
 def test_clopper_pearson_is_exact() -> None:
@@ -126,12 +126,6 @@ def test_seeds_repeat() -> None:
     assert sv.estimation.audit_outputs(first, second, rng=7) == sv.estimation.audit_outputs(
         first, second, rng=7
     )
-
-
-def test_events_cover_training_only() -> None:
-    rng = np.random.default_rng(0)
-    for event in candidate_events(rng.normal(size=100), rng.normal(size=100), "number"):
-        assert event.contains(np.array([0.0, 1e9, -1e9, math.inf])).shape == (4,)
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from mpmath import (
 )
 
 import sievert as sv
-from sievert.estimation._events import normal_reach
+from sievert.estimation._confidence import normal_reach
 from sievert.limits import gaussian_delta
 from sievert.limits._composition import from_profile, gaussian_tradeoff, zcdp_delta
 from sievert.mechanisms import noise_on_cells

@@ -8,10 +8,12 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import sievert as sv
 from sievert.errors import DataError, FileError, OutputError
+from sievert.questions.samples import samples_audit
 from sievert.release import DataFit
 from sievert.tables import count_reports
 
@@ -264,3 +266,22 @@ def test_only_the_owners_terminal_is_told_how_the_rows_fit(tmp_path: Path, owner
         assert "199 of 200 (99.5%) rows fit; left out: 1 with an unknown value" in " ".join(said.split())
     published = [path for path in tmp_path.rglob("*") if path.is_file() and path.name != "visits.csv"]
     assert not any(b"Tuberculosis" in path.read_bytes() for path in published)
+
+
+def test_a_wild_value_among_runs_hides_no_leak(tmp_path: Path) -> None:
+    """One row of 3·10^10 used to scale its column so that the neighbours of an output were any."""
+    rng = np.random.default_rng(0)
+    secret = rng.integers(0, 2, 4000)
+    outputs = np.column_stack([secret + rng.normal(0, 0.3, 4000), rng.normal(0, 100, 4000)])
+    guesses = []
+    for wild in (None, "3.2e10", "nan", "-inf", "what?"):
+        cells = [[f"{x:.6f}" for x in row] for row in outputs.tolist()]
+        if wild is not None:
+            cells[17][0] = wild
+        lines = [f"{s},{','.join(row)}" for s, row in zip(secret.tolist(), cells, strict=True)]
+        runs = tmp_path / "runs.csv"
+        runs.write_text("\n".join(["input,output_1,output_2", *lines]), encoding="utf-8")
+        found = samples_audit(runs, eps=1.0, seed=0)
+        assert found.audit.refuted
+        guesses.append(found.guess.guess)
+    assert min(guesses) > 0.93

@@ -9,27 +9,27 @@ search is needed.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sievert.arrays import FloatArray
 from sievert.channels.divergences import Against, neighbours_of
 from sievert.errors import ChannelError
-from sievert.estimation._events import (
-    Event,
-    candidate_events,
+from sievert.estimation._confidence import (
     checked_confidence,
-    outputs_kind,
-    outputs_of,
-    runs_of,
     share_above,
     share_below,
+    shares_above,
+    shares_below,
 )
+from sievert.estimation._events import Event, Family, label_family
+from sievert.estimation._outputs import Outputs, outputs_of, runs_of
+from sievert.estimation._vector_events import table_families
 from sievert.numerics import brief, generator_of, non_negative, probability, require_size, whole
 from sievert.proofs import Proof, RunsProof
 from sievert.results import Result
@@ -37,7 +37,11 @@ from sievert.results import Result
 __all__ = ["BlackBoxAudit", "audit_mechanism", "audit_outputs", "audit_samples"]
 
 SMALLEST_SAMPLE = 20
-NOTHING = "a pass proves nothing: another event or other inputs might tell them apart"
+NOTHING = "a pass proves nothing: another event or other inputs might distinguish them"
+# Where no event is likelier under one input than under the other.
+EVERY = "every output"
+# An event that cannot be said in terms of the output has to show so much more than one that can.
+OPAQUE = 0.98
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,7 @@ class BlackBoxAudit(Result):
     delta : the δ that is granted
     confidence : share of audits whose `eps_lower` does not exceed the truth
     claimed : the ε that was claimed (None: no claim), and `refuted` whether `eps_lower` exceeds it
-    event : the event that tells two inputs apart; it happens more often with `likelier` than with `other`
+    event : the event that distinguishes two inputs; it happens more often with `likelier` than with `other`
     shares : its share among the test samples of the likelier and of the other input
     samples : how many outputs were looked at in all
     certificate : the proof of `eps_lower`, by tails of binomials (None: there is none, as `uncertified` says)
@@ -85,8 +89,10 @@ class BlackBoxAudit(Result):
     def __str__(self) -> str:
         sure = f"with {100 * self.confidence:g}% confidence"
         found = (
-            f"“{self.event}” happened in {self.shares[0]:.2%} of the tests with input {self.likelier} and in "
-            f"{self.shares[1]:.2%} of those with {self.other}"
+            "no event tried is likelier under one of the two inputs"
+            if self.event == EVERY
+            else f"“{self.event}” happened in {self.shares[0]:.2%} of the tests with input {self.likelier} "
+            f"and in {self.shares[1]:.2%} of those with {self.other}"
         )
         if self.refuted:
             granted = f" at δ = {self.delta:g}" if self.delta else ""
@@ -149,7 +155,7 @@ def audit_samples(
     >>> found.refuted, found.eps_lower > 1.4             # noise of half the scale: the true ε is 2
     (True, True)
     """
-    seen = outputs_of(outputs, "outputs")
+    (seen,) = outputs_of(("outputs", outputs))
     labels, which = runs_of(inputs)
     if len(which) != len(seen):
         raise ChannelError(f"outputs has {len(seen)} entries but inputs {len(which)}; give one of each a run")
@@ -161,7 +167,7 @@ def audit_samples(
             f"the runs hold no two neighbours with at least {SMALLEST_SAMPLE} runs each; run more, or "
             "check that the policy's values are the inputs"
         )
-    groups = {x: _chosen(seen, np.flatnonzero(which == x)) for x in usable}
+    groups = {x: seen.take(np.flatnonzero(which == x)) for x in usable}
     return _audit(groups, pairs, [repr(item) for item in labels], eps, delta, confidence, rng)
 
 
@@ -203,7 +209,7 @@ def audit_outputs(
     """
     if not isinstance(names, list | tuple) or len(names) != 2:
         raise ChannelError(f"names is {brief(names)}; give two names, one for each input")
-    sides = {0: outputs_of(first, "first"), 1: outputs_of(second, "second")}
+    sides = dict(enumerate(outputs_of(("first", first), ("second", second))))
     for side, name in zip(sides.values(), ("first", "second"), strict=True):
         if len(side) < SMALLEST_SAMPLE:
             raise ChannelError(
@@ -269,7 +275,7 @@ def audit_mechanism(
 
 
 def _audit(
-    groups: dict[int, Any],
+    groups: dict[int, Outputs],
     pairs: list[tuple[int, int, float]],
     names: list[str],
     eps: float | None,
@@ -280,24 +286,21 @@ def _audit(
     """Choose pair, direction and event on one half; test that one choice on the other."""
     level = None if eps is None else non_negative("eps", eps, ChannelError, infinite=True)
     delta, sure = probability("delta", delta, ChannelError), checked_confidence(confidence)
-    kinds = {outputs_kind(side) for side in groups.values()}
-    kind = kinds.pop() if len(kinds) == 1 else "label"
     generator = generator_of(rng)
-    parts = {x: _parts(side, kind, generator) for x, side in groups.items()}
+    parts = {x: _parts(side, generator) for x, side in groups.items()}
     risk = 1 - sure
-    best: tuple[float, Event, int, int, float] | None = None
+    best: tuple[tuple[float, float], Event | None, int, int, float] = (0.0, -math.inf), None, *pairs[0]
     for i, h, length in pairs:
-        for a, b in ((i, h), (h, i)):
-            for event in candidate_events(parts[a][0], parts[b][0], kind):
-                promise = _promise(event, parts[a][1], parts[b][1], delta, risk) / length
-                if best is None or promise > best[0]:
-                    best = promise, event, a, b, length
-    if best is None:
-        raise ChannelError("outputs: no event can be formed from them; give finite numbers or labels")
+        for family in _families(parts[i][0], parts[h][0], (names[i], names[h])):
+            promise, event = _best_event(family, parts[i][1], parts[h][1], delta, risk)
+            worth = (1.0 if family.plain else OPAQUE) / length
+            if event is not None and (value := (promise[0] * worth, promise[1])) > best[0]:
+                a, b = (i, h) if event.above else (h, i)
+                best = value, event, a, b, length
     _, event, a, b, length = best
     tests = parts[a][2], parts[b][2]
-    hits = [int(event.contains(side).sum()) for side in tests]
     sizes = [len(side) for side in tests]
+    hits = sizes if event is None else [int(event.contains(side.rows).sum()) for side in tests]
     counts = hits[0], sizes[0], hits[1], sizes[1]
     lower = _bound(*counts, delta, risk) / length
     proof, missing = _proof(counts, delta, sure, length, lower)
@@ -307,7 +310,7 @@ def _audit(
         sure,
         level,
         level is not None and lower > level,
-        event.words,
+        EVERY if event is None else event.words,
         names[a],
         names[b],
         (hits[0] / sizes[0], hits[1] / sizes[1]),
@@ -358,29 +361,69 @@ def _pairs(
     return found
 
 
-def _chosen(outputs: Any, rows: NDArray[np.intp]) -> Any:
-    return outputs[rows] if isinstance(outputs, np.ndarray) else [outputs[i] for i in rows]
-
-
-def _parts(outputs: Any, kind: str, generator: np.random.Generator) -> tuple[Any, Any, Any]:
+def _parts(outputs: Outputs, generator: np.random.Generator) -> tuple[Outputs, Outputs, Outputs]:
     """A quarter to form events, a quarter to choose among them, a half to test the chosen one.
 
     Choosing on the samples that formed an event would favour events that merely describe those samples.
     """
     order = generator.permutation(len(outputs))
     quarter, half = len(outputs) // 4, len(outputs) // 2
-    pieces = order[:quarter], order[quarter:half], order[half:]
-    if kind == "label":
-        first, second, third = ([outputs[i] for i in piece] for piece in pieces)
-    else:
-        first, second, third = (outputs[piece] for piece in pieces)
-    return first, second, third
+    return outputs.take(order[:quarter]), outputs.take(order[quarter:half]), outputs.take(order[half:])
 
 
-def _promise(event: Event, likelier: Any, other: Any, delta: float, risk: float) -> float:
-    """What the bound would be if the test half looked like the samples that choose."""
-    hits, misses = int(event.contains(likelier).sum()), int(event.contains(other).sum())
-    return _bound(hits, len(likelier), misses, len(other), delta, risk)
+def _families(first: Outputs, second: Outputs, names: tuple[str, str]) -> Iterator[Family]:
+    """Events worth testing, learned from samples of the two inputs."""
+    if isinstance(first.rows, np.ndarray) and isinstance(second.rows, np.ndarray):
+        yield from table_families(first.columns, first.rows, second.rows, names)
+    elif isinstance(first.rows, list) and isinstance(second.rows, list):
+        yield label_family(first.rows, second.rows)
+
+
+def _best_event(
+    family: Family, first: Outputs, second: Outputs, delta: float, risk: float
+) -> tuple[tuple[float, float], Event | None]:
+    """The cut with the largest bound, were the test half like these samples; else the clearest difference."""
+    scores = [np.sort(family.score(side.rows[: family.pilot])) for side in (first, second)]
+    sizes = [len(side) for side in scores]
+    best: tuple[tuple[float, float], Event | None] = (0.0, -math.inf), None
+    for above, cuts in ((True, family.above), (False, family.below)):
+        if not len(cuts):
+            continue
+        counts = [_beyond(side, cuts, above) for side in scores]
+        likelier, other = (0, 1) if above else (1, 0)
+        arguments = counts[likelier], sizes[likelier], counts[other], sizes[other], delta
+        promises, clear = _bounds(*arguments, risk), _clearness(*arguments)
+        k = int(np.lexsort((clear, promises))[-1])
+        if (value := (float(promises[k]), float(clear[k]))) > best[0]:
+            best = value, Event(family, float(cuts[k]), above)
+    return best
+
+
+def _beyond(scores: FloatArray, cuts: FloatArray, above: bool) -> FloatArray:
+    """How many of the sorted scores are at least, or at most, each cut; nan is neither."""
+    if not above:
+        return np.searchsorted(scores, cuts, side="right").astype(np.float64)
+    numbers = len(scores) - int(np.isnan(scores).sum())
+    return numbers - np.searchsorted(scores, cuts).astype(np.float64)
+
+
+def _bounds(
+    hits: FloatArray, trials: int, other_hits: FloatArray, other_trials: int, delta: float, risk: float
+) -> FloatArray:
+    """`_bound` of several events at once."""
+    low = shares_above(hits, trials, risk / 2) - delta
+    high = shares_below(other_hits, other_trials, risk / 2)
+    return np.where(low > high, np.log(np.maximum(low, 1e-300) / high), 0.0)
+
+
+def _clearness(
+    hits: FloatArray, trials: int, other_hits: FloatArray, other_trials: int, delta: float
+) -> FloatArray:
+    """By how many standard deviations one share exceeds the other; -inf where both are none, or all."""
+    one, two = hits / trials, other_hits / other_trials
+    spread = np.sqrt(one * (1 - one) / trials + two * (1 - two) / other_trials)
+    vacuous = ((hits == 0) & (other_hits == 0)) | ((hits == trials) & (other_hits == other_trials))
+    return np.where(vacuous, -np.inf, (one - delta - two) / np.maximum(spread, 1 / (trials + other_trials)))
 
 
 def _bound(hits: int, trials: int, other_hits: int, other_trials: int, delta: float, risk: float) -> float:

@@ -13,7 +13,7 @@ from scipy.special import chdtri
 from sievert.arrays import FloatArray
 from sievert.channels import Channel
 from sievert.errors import EstimationError, SievertError
-from sievert.estimation._events import checked_confidence
+from sievert.estimation._confidence import checked_confidence
 from sievert.estimation._intervals import (
     bootstrap_intervals,
     normal_intervals,

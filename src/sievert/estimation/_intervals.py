@@ -15,7 +15,7 @@ from functools import singledispatch
 import numpy as np
 
 from sievert.arrays import FloatArray
-from sievert.estimation._events import normal_reach
+from sievert.estimation._confidence import normal_reach
 from sievert.estimation._interior_point import maximise, water_filling
 from sievert.estimation._inversion import inversion_variances, invert
 from sievert.estimation._operators import Fit, GeometricOperator, Operator, ResponseOperator

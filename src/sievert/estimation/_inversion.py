@@ -21,7 +21,7 @@ from sievert.arrays import FloatArray
 from sievert.channels import Channel, CyclicChannel, ProductChannel, ResponseChannel, finite_channel
 from sievert.channels.priors import as_prior
 from sievert.errors import EstimationError, TooLargeError
-from sievert.estimation._events import checked_confidence, normal_reach
+from sievert.estimation._confidence import checked_confidence, normal_reach
 from sievert.estimation._operators import lie_weight
 from sievert.estimation._reports import Reports, identifiability, is_invertible, read_reports
 from sievert.mechanisms import TruncatedGeometricChannel

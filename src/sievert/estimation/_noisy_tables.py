@@ -29,7 +29,7 @@ from sievert.channels import (
     total_error,
 )
 from sievert.errors import EstimationError
-from sievert.estimation._events import checked_confidence
+from sievert.estimation._confidence import checked_confidence
 from sievert.numerics import as_fraction, brief, flag, generator_of, instance, number, require_size
 from sievert.policies import Policy, Statistic
 from sievert.results import Result

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,13 +93,18 @@ def _runs(path: Path) -> tuple[list[Hashable], list[Any]]:
     given = table.header.index("input")
     inputs = [table.value(row[given]) for row in table.rows]
     cells = [[row[k] for k in columns] for row in table.rows]
-    try:
-        numbers = [[float(entry) for entry in row] for row in cells]
-        is_numeric = all(math.isfinite(entry) for row in numbers for entry in row)
-    except (TypeError, ValueError):
-        is_numeric = False
-    chosen: list[list[Any]] = numbers if is_numeric else cells
+    chosen = [[_entry(entry) for entry in row] for row in cells]
     return inputs, [row[0] if len(columns) == 1 else tuple(row) for row in chosen]
+
+
+def _entry(cell: Any) -> Any:
+    """A cell of text as the number that it writes, if it does."""
+    if not isinstance(cell, str):
+        return cell
+    try:
+        return float(cell)
+    except ValueError:
+        return cell
 
 
 def _tables(path: Path) -> Table:

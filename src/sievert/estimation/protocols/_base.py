@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sievert.arrays import FloatArray
 from sievert.channels import Channel
 from sievert.errors import EstimationError
-from sievert.estimation._events import checked_confidence, normal_reach
+from sievert.estimation._confidence import checked_confidence, normal_reach
 from sievert.estimation._reports import nearest_distribution
 from sievert.mechanisms import inputs_of
 from sievert.mechanisms import randomised_response as response_channel
