@@ -4,6 +4,7 @@ import importlib
 import io
 import os
 import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from fractions import Fraction
@@ -19,6 +20,8 @@ from unittest import mock
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Pages carry no stills, whatever browser there is; the tests of stills name one.
 os.environ["SIEVERT_BROWSER"] = ""
+# What this machine remembers of ledgers lies apart for the tests, and goes with them.
+os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="sievert-states-")
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -41,6 +44,12 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeat"))
 
 # A script with modules of its own; `python tests/mutate_checks.py` runs it.
 collect_ignore = ["mutate_checks.py"]
+
+
+def pytest_sessionfinish() -> None:
+    """Remove what was remembered of ledgers."""
+    shutil.rmtree(os.environ["XDG_STATE_HOME"], ignore_errors=True)
+
 
 BROWSER_OPTIONS = [
     "--no-sandbox",

@@ -1,9 +1,395 @@
 """A reader of ledger, logs or backups: what they hold, and what copying or rolling them back achieves."""
 
+import itertools
+import json
+import os
+import random
+import shutil
+import stat
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import sievert as sv
+from sievert.errors import BudgetError, FileError, LedgerError, SievertError
+
+COUNT = """version = 1
+policy = {{ values = ["n", "s"], records = 10{policy} }}
+query = {{ kind = "count", where = ["n"] }}
+mechanism = {{ kind = "geometric", eps = {eps} }}
+data = {{ input = "{data}", column = "ward"{person} }}
+release = {{ ledger = "{budget}", output = "{name}.csv"{release} }}
+"""
+
+
+def counting(
+    folder: Path,
+    name: str = "out",
+    *,
+    policy: str = "",
+    person: bool = False,
+    eps: object = 1.0,
+    data: str = "visits.csv",
+    budget: str = "budget.toml",
+    release: str = "",
+) -> Path:
+    """A file that counts the ten visits of six people, of whom ann has five."""
+    if not (folder / "visits.csv").exists():
+        rows = [f"{'n' if i % 2 else 's'},{'ann' if i < 5 else f'p{i}'}" for i in range(10)]
+        (folder / "visits.csv").write_text("\n".join(["ward,patient", *rows]) + "\n")
+    if not (folder / budget).exists():
+        (folder / budget).write_text("person = 100\n")
+    named = ', person = "patient"' if person else ""
+    text = COUNT.format(
+        policy=policy, person=named, name=name, eps=eps, data=data, budget=budget, release=release
+    )
+    (folder / f"{name}.toml").write_text(text)
+    return folder / f"{name}.toml"
+
+
+def spent(folder: Path, budget: str = "budget.toml") -> Fraction:
+    return sv.release.account(folder / budget).spent
+
+
+def kept(folder: Path) -> dict[str, bytes]:
+    """Everything in a ledger's folder."""
+    return {path.name: path.read_bytes() for path in (folder / "budget.ledger").iterdir()}
+
+
 # ── what the ledger says ────────────────────────────────────────────────────────────────────────────
+
+HISTOGRAM = """version = 1
+policy = { values = ["very low", "low", "middle", "high", "very high"], records = 7 }
+query = { kind = "histogram" }
+mechanism = { kind = "truncated-geometric", eps = 0.01 }
+data = { input = "people.csv", column = "income" }
+release = { ledger = "budget.toml", output = "out.csv", test_seed = 3 }
+"""
+
+
+def test_the_ledger_is_the_same_whatever_the_records(tmp_path: Path) -> None:
+    """Formerly salt and SHA-256(salt ‖ data): with the other records known, one was recovered exactly."""
+    records = []
+    for name, income in (("a", "very high"), ("b", "low")):
+        folder = tmp_path / name
+        folder.mkdir()
+        people = ["low", "high", "middle", "very low", "low", "high", income]
+        (folder / "people.csv").write_text("income\n" + "\n".join(people) + "\n")
+        (folder / "budget.toml").write_text("person = 1.0\n")
+        (folder / "file.toml").write_text(HISTOGRAM)
+        sv.release.run(folder / "file.toml", id="same")
+        lines = (folder / "budget.ledger" / "ledger.jsonl").read_text().splitlines()
+        records.append([json.loads(line)["b"] for line in lines])
+    for first, second in zip(*records, strict=True):
+        public = {"salt", "sha256", "targets"}  # random, of what is published, and where that is
+        assert {k: v for k, v in first.items() if k not in public} == {
+            k: v for k, v in second.items() if k not in public
+        }
+        assert "fingerprint" not in first
+    assert [set(record) & {"sha256"} for record in records[0]] == [set(), set(), {"sha256"}]
+
+
+def test_what_the_ledger_says_of_remembered_places_is_no_number_of_people(tmp_path: Path) -> None:
+    sv.release.run(mapped(tmp_path, [f"p{i}" for i in range(7)]))
+    content = (tmp_path / "budget.ledger" / "ledger.jsonl").read_text()
+    (places,) = [r["places"] for r in map(body, content.splitlines()) if "places" in r]
+    assert set(places) == {"number", "head"} and places["number"] == 1
+
+
+def body(line: str) -> dict[str, object]:
+    return dict(json.loads(line)["b"])
+
+
+@pytest.mark.skipif(os.name == "nt", reason="modes of POSIX")
+def test_the_ledgers_files_are_their_owners_alone(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        sv.release.run(mapped(tmp_path, ["ann"]))
+    finally:
+        os.umask(before)
+    folder = tmp_path / "budget.ledger"
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    names = {"ledger.jsonl", "ledger.lock", "places.sqlite"}
+    assert {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == dict.fromkeys(
+        names, 0o600
+    )
+    states = Path(os.environ["XDG_STATE_HOME"]) / "sievert"
+    for path in states.rglob("*"):
+        assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600)
+
 
 # ── copies, deletions and rollbacks ─────────────────────────────────────────────────────────────────
 
+
+def keyed(folder: Path, name: str) -> Path:
+    (folder / "secret.key").write_text("a secret of twenty bytes or more")
+    return counting(folder, name, release=', ledger_key = "secret.key"')
+
+
+@pytest.mark.parametrize("with_key", [False, True])
+@pytest.mark.parametrize("lost", ["lock deleted", "whole folder older", "both deleted", "folder deleted"])
+def test_a_ledger_that_is_rolled_back_or_deleted_is_refused(
+    tmp_path: Path, lost: str, with_key: bool
+) -> None:
+    make = keyed if with_key else counting
+    sv.release.run(make(tmp_path, "first"))
+    ledger = tmp_path / "budget.ledger"
+    shutil.copytree(ledger, tmp_path / "older")
+    sv.release.run(make(tmp_path, "second"))
+    if lost == "lock deleted":
+        shutil.copy(tmp_path / "older" / "ledger.jsonl", ledger / "ledger.jsonl")
+        (ledger / "ledger.lock").unlink()
+    elif lost == "both deleted":
+        for name in ("ledger.jsonl", "ledger.lock"):
+            (ledger / name).unlink()
+    else:
+        shutil.rmtree(ledger)
+        if lost == "whole folder older":
+            (tmp_path / "older").rename(ledger)
+    third = make(tmp_path, "third")
+    with pytest.raises(LedgerError, match=r"older copy|was deleted or exchanged"):
+        sv.release.run(third)
+    assert not (tmp_path / "third.csv").exists()
+
+
+def test_an_older_lock_with_an_older_ledger_is_refused_where_nothing_is_remembered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another machine, or another user: without its notes a ledger with charges is taken by no one."""
+    sv.release.run(counting(tmp_path, "first"))
+    (tmp_path / "budget.ledger" / "ledger.lock").unlink()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "elsewhere"))
+    with pytest.raises(LedgerError, match=r"ledger\.lock beside it is missing"):
+        sv.release.run(counting(tmp_path, "second"))
+
+
+def test_an_anchor_accepts_the_older_copy_that_it_names(tmp_path: Path) -> None:
+    first = sv.release.run(counting(tmp_path, "first"))
+    shutil.copytree(tmp_path / "budget.ledger", tmp_path / "older")
+    later = sv.release.run(counting(tmp_path, "second"))
+    shutil.rmtree(tmp_path / "budget.ledger")
+    (tmp_path / "older").rename(tmp_path / "budget.ledger")
+    with pytest.raises(LedgerError, match="older copy"):
+        sv.release.run(counting(tmp_path, "third"), anchor=later.head)
+    assert sv.release.run(counting(tmp_path, "third"), anchor=first.head).remaining == 98
+
+
+def test_a_copied_budget_opens_no_second_ledger(tmp_path: Path) -> None:
+    sv.release.run(counting(tmp_path, "first"))
+    shutil.copy(tmp_path / "budget.toml", tmp_path / "copy.toml")
+    with pytest.raises(LedgerError, match="the budget file is a copy"):
+        sv.release.run(counting(tmp_path, "second", budget="copy.toml"))
+    with pytest.raises(LedgerError, match="the budget file is a copy"):
+        sv.release.account(tmp_path / "copy.toml")
+    assert not (tmp_path / "second.csv").exists() and spent(tmp_path) == 1
+
+
+def test_a_copied_budget_and_ledger_cannot_both_go_on(tmp_path: Path) -> None:
+    sv.release.run(counting(tmp_path, "first"))
+    shutil.copy(tmp_path / "budget.toml", tmp_path / "copy.toml")
+    shutil.copytree(tmp_path / "budget.ledger", tmp_path / "copy.ledger")
+    sv.release.run(counting(tmp_path, "second", budget="copy.toml"))
+    with pytest.raises(LedgerError, match="older copy"):
+        sv.release.run(counting(tmp_path, "third"))
+
+
+@pytest.mark.parametrize("alias", ["link", "hard link"])
+def test_a_budget_has_one_name(tmp_path: Path, alias: str) -> None:
+    counting(tmp_path, "first")
+    (tmp_path / "alias.toml").unlink(missing_ok=True)
+    if alias == "link":
+        (tmp_path / "alias.toml").symlink_to(tmp_path / "budget.toml")
+    else:
+        os.link(tmp_path / "budget.toml", tmp_path / "alias.toml")
+    with pytest.raises(FileError, match=r"is a link|a hard link"):
+        sv.release.run(counting(tmp_path, "second", budget="alias.toml"))
+    assert not (tmp_path / "second.csv").exists()
+
+
+def test_a_budget_is_bound_as_it_was_written(tmp_path: Path) -> None:
+    """One line in front of it; comments, tables, the mode and what it means stay."""
+    text = "# of the clinic\nperson = 9\n\n[columns]\nward = 2 # at most\n"
+    file = counting(tmp_path)
+    budget = tmp_path / "budget.toml"
+    budget.write_text(text)
+    budget.chmod(0o640)
+    sv.release.run(file)
+    line, rest = budget.read_text().split("\n", 1)
+    assert line.startswith('ledger = "') and rest == text
+    assert stat.S_IMODE(budget.stat().st_mode) == 0o640
+    again = budget.read_bytes()
+    assert sv.release.run(file, output=tmp_path / "2.csv").remaining == 7
+    assert budget.read_bytes() == again
+
+
 # ── people in the ledger ────────────────────────────────────────────────────────────────────────────
 
+MAP = """version = 1
+[policy.secrets]
+metric = "euclidean"
+region = { south = 52.505, west = 13.36, north = 52.53, east = 13.42, cell = 50 }
+[mechanism]
+kind = "planar-geometric"
+eps = 0.01
+[data]
+input = "taxis.csv"
+column = ["lat", "lon"]
+person = "driver"
+[release]
+stable = true
+ledger = "budget.toml"
+output = "out.csv"
+"""
+
+
+def mapped(folder: Path, drivers: list[str], text: str = MAP) -> Path:
+    """A file that releases one place for each driver."""
+    rows = [f"52.5171234,13.3889234,{driver}" for driver in drivers]
+    (folder / "taxis.csv").write_text("\n".join(["lat,lon,driver", *rows]) + "\n")
+    if not (folder / "budget.toml").exists():
+        (folder / "budget.toml").write_text("person = 1\n")
+    (folder / "map.toml").write_text(text)
+    return folder / "map.toml"
+
+
+def test_pseudonyms_that_change_are_charged_each_time(tmp_path: Path) -> None:
+    """Formerly sixty months of one driver's places were charged once."""
+    for month in range(3):
+        file = mapped(tmp_path, [f"ann-{month}"])
+        done = sv.release.run(file, output=tmp_path / f"{month}.csv")
+        assert done.eps == Fraction(1, 100) and any("ids that are new" in note for note in done.notes)
+    assert spent(tmp_path) == Fraction(3, 100)
+    again = sv.release.run(file, output=tmp_path / "again.csv")
+    assert again.eps == 0 and not any("ids that are new" in note for note in again.notes)
+
+
+def test_a_period_in_which_ids_do_not_change_is_charged_once(tmp_path: Path) -> None:
+    def run(name: str, drivers: list[str], period: str) -> Fraction | None:
+        text = MAP.replace("stable = true", f'stable = {{ period = "{period}" }}')
+        return sv.release.run(mapped(tmp_path, drivers, text), output=tmp_path / f"{name}.csv").eps
+
+    each = Fraction(1, 100)
+    assert run("1", ["ann", "bob"], "2026") == each
+    assert run("2", ["ann", "bob", "eve"], "2026") == 0, "a newcomer, as the file states"
+    assert run("3", ["a1", "a2", "a3"], "2026") == each, "all ids are new: they have changed"
+    assert run("4", ["ann", "bob", "zoe"], "2027") == each, "another period"
+    assert run("5", ["ann", "zoe"], "2027") == 0
+    assert spent(tmp_path) == 3 * each
+
+
+def test_a_row_that_names_no_one_has_no_stable_place(tmp_path: Path) -> None:
+    for nobody in ("", "  ", "?"):
+        text = MAP.replace('person = "driver"', 'person = "driver"\nmissing_values = ["?"]')
+        with pytest.raises(SievertError, match="names nobody"):
+            sv.release.run(mapped(tmp_path, ["ann", nobody, nobody], text))
+    assert not (tmp_path / "out.csv").exists()
+
+
+# Files of one table: with and without the column of people, with as many records of one as they state.
+FILES = {
+    "plain": {},
+    "people": {"person": True, "policy": ", person_records = 5"},
+    "stated": {"policy": ", person_records = 2"},
+    "sampled": {
+        "person": True,
+        "policy": ', person_records = 3, adjacency = "add-remove"',
+        "release": ', too_many = "sample"',
+    },
+    "finer": {"eps": "0.25"},
+}
+
+
+def total(folder: Path, order: tuple[str, ...], budget: str = "person = 100\n") -> Fraction:
+    folder.mkdir()
+    (folder / "budget.toml").write_text(budget)
+    for name in order:
+        sv.release.run(counting(folder, name, **FILES[name]))  # type: ignore[arg-type]
+    found = sv.release.account(folder / "budget.toml")
+    assert sum((entry.cost for entry in found.releases), Fraction(0)) == found.spent
+    return found.spent
+
+
+def test_the_total_does_not_depend_on_the_order(tmp_path: Path) -> None:
+    """A file without `data.person` that ran first was charged for one record: 6 instead of 10."""
+    assert total(tmp_path / "ba", ("people", "plain")) == 10
+    assert total(tmp_path / "ab", ("plain", "people")) == 10
+    draw = random.Random(36)
+    for budget in ("person = 100\n", 'person = 100\nrelation = "replace"\nperson_records = 2\n'):
+        for number in range(3):
+            # What is about people being there or not comes after a ledger about any two values is open.
+            chosen = ["plain", *draw.choices(sorted(FILES), k=3)]
+            chosen = list(dict.fromkeys(chosen))
+            orders = [o for o in itertools.permutations(chosen) if "relation" in budget or o[0] != "sampled"]
+            few = draw.sample(orders, min(4, len(orders)))
+            found = {total(tmp_path / f"{len(budget)}-{number}-{i}", o, budget) for i, o in enumerate(few)}
+            assert len(found) == 1, (few, found)
+
+
+@pytest.mark.parametrize("budget", ["rho = 100\ndelta = 1e-6\n", "person = 100\n[columns]\nward = 100\n"])
+def test_the_total_does_not_depend_on_the_order_in_rho_and_through_columns(
+    tmp_path: Path, budget: str
+) -> None:
+    found = []
+    for number, order in enumerate(itertools.permutations(["plain", "people", "stated"])):
+        found.append(total(tmp_path / str(number), order, budget))
+        through = sv.release.account(tmp_path / str(number) / "budget.toml").through
+        assert all(through_spent == found[0] for _, _, through_spent in through)
+    assert len(set(found)) == 1
+
+
+def test_what_earlier_releases_cost_more_is_said_and_needs_budget(tmp_path: Path) -> None:
+    (tmp_path / "budget.toml").write_text("person = 9.5\n")
+    sv.release.run(counting(tmp_path, "plain"))
+    with pytest.raises(BudgetError, match=r"ε = 9 for each person \(4 of it since it states more records"):
+        sv.release.run(counting(tmp_path, "people", **FILES["people"]))  # type: ignore[arg-type]
+    assert spent(tmp_path) == 1 and not (tmp_path / "people.csv").exists()
+    other = tmp_path / "enough"
+    other.mkdir()
+    sv.release.run(counting(other, "plain"))
+    done = sv.release.run(counting(other, "people", **FILES["people"]))  # type: ignore[arg-type]
+    assert (done.eps, done.remaining) == (5, 90)
+    assert any("ε = 4 more is charged for releases that do not say" in note for note in done.notes)
+
+
+def test_slots_of_a_plan_grow_with_the_records_of_a_person(tmp_path: Path) -> None:
+    sv.release.plan(counting(tmp_path, "plain"), 3)
+    assert spent(tmp_path) == 3
+    sv.release.run(counting(tmp_path, "people", **FILES["people"]))  # type: ignore[arg-type]
+    assert spent(tmp_path) == 3 * 5 + 5
+    done = sv.release.run(counting(tmp_path, "plain"))
+    assert done.slot == 1 and spent(tmp_path) == 20
+    found = sv.release.account(tmp_path / "budget.toml")
+    assert (found.plans[0].each, found.plans[0].total) == (5, 15)
+    assert found.guesses[0].guess > 0.99
+
+
 # ── logs and reports ────────────────────────────────────────────────────────────────────────────────
+
+
+def test_nothing_of_a_record_is_in_the_ledger_the_sidecar_or_what_is_printed(tmp_path: Path) -> None:
+    """Names, ids and values of the data, plain or hashed without a key, in any file but the data."""
+    import hashlib
+
+    names = ["Clementine", "Oblomov"]
+    done = subprocess.run(
+        [sys.executable, "-m", "sievert", "release", str(mapped(tmp_path, names)), "--report", "page.html"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    secret = [name.encode() for name in names] + [b"52.5171234", b"13.3889234"]
+    for name in names:
+        for digest in (hashlib.md5, hashlib.sha1, hashlib.sha256):
+            found = digest(name.encode()).digest()
+            secret += [found[:16], found.hex()[:32].encode()]
+    files = [path for path in tmp_path.rglob("*") if path.is_file() and path.name not in ("taxis.csv",)]
+    assert {path.name for path in files} >= {"ledger.jsonl", "places.sqlite", "out.csv.json", "page.html"}
+    contents = {path.name: path.read_bytes() for path in files}
+    contents |= {"stdout": done.stdout.encode(), "stderr": done.stderr.encode()}
+    for name, content in contents.items():
+        assert not [text for text in secret if text in content], name

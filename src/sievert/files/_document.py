@@ -166,6 +166,14 @@ class UseValue(Section):
     use: Value = Field(description="one of the policy's values")
 
 
+class StableModel(Section):
+    """Places that are drawn once for each person, in a period in which nobody's id changes."""
+
+    period: str = Field(
+        min_length=1, max_length=100, description="in which ids do not change, such as `2026`; charged once"
+    )
+
+
 class ReleaseModel(Section):
     """[release]: what comes out, how rows that do not fit are treated, and who keeps the budget."""
 
@@ -202,7 +210,12 @@ class ReleaseModel(Section):
     remap: PublicPath | None = Field(
         None, description="places: a public CSV of latitude, longitude and weight"
     )
-    stable: bool = Field(False, description="places: one place for each person")
+    stable: bool | StableModel = Field(
+        False,
+        description="places: one place for each id of `data.person`; a release with a new id is charged, for "
+        'it may be a known person\'s: `{ period = "2026" }` states that ids do not change in a period, which '
+        "is charged once",
+    )
     confidence: Annotated[float, Field(gt=0, lt=1)] = Field(0.95, description="probability of the intervals")
     sampler: Literal["exact", "float"] = Field(
         "exact", description="how noise is drawn; `float` where no exact sampler exists"

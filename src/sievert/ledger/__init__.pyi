@@ -18,3 +18,5 @@ from ._planned import Planned as Planned
 from ._reservation import Reservation as Reservation
 from ._reservation import check_name as check_name
 from ._reservation import file_hash as file_hash
+from ._totals import FIXED as FIXED
+from ._totals import Share as Share

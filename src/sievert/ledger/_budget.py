@@ -7,16 +7,18 @@ relation, or refused. It adds up one currency, ε or ρ (see `_currency`).
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from sievert.errors import BudgetError, FileError, LedgerError
 from sievert.ledger._currency import CURRENCIES, EPS, RHO, Currency, epsilon_of, largest_rho
-from sievert.numerics import as_fraction, at_most, brief, did_you_mean, number
+from sievert.numerics import as_fraction, at_most, brief, did_you_mean, number, whole
 from sievert.tables import existing
 
 __all__ = [
@@ -36,7 +38,7 @@ LEAST_AMOUNT = Fraction(1, 10**300)
 LARGEST_AMOUNT = Fraction(10**300)
 
 
-KEYS = ("person", "rho", "eps", "delta", "relation", "columns", "continues")
+KEYS = ("person", "rho", "eps", "delta", "relation", "person_records", "columns", "continues", "ledger")
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,10 @@ class Budget:
     relation : for which pairs of states of a person's records; without it the first release says it
     currency : ε in nats, or ρ
     delta : the δ at which ρ is read; None in pure ε
+    person_records : how many records a person owns at least; a file that states more raises it
     continues : the budget file whose ledger is continued
+    ledger : the name of the ledger that the file belongs to; None before its first use
+    source : the file
     stated : what the file says, where that is not the limit itself
 
     >>> budget = Budget(Fraction(3), {"income": Fraction(1)})
@@ -66,24 +71,34 @@ class Budget:
     delta: Fraction | None = None
     continues: Path | None = field(default=None, compare=False)
     stated: str = field(default="", compare=False)
+    person_records: int | None = None
+    ledger: str | None = field(default=None, compare=False)
+    source: Path | None = field(default=None, compare=False)
 
     @classmethod
     def read(cls, path: str | Path) -> Budget:
         """Read a budget file: `person = 3.0`, `rho` with `delta`, or `eps` with `delta`.
 
-        Under [columns] a limit for each name; `relation = "replace"` or `"add-remove"` says what is added up;
-        `continues = "old.toml"` that the ledger of another budget is closed and carried over.
+        Under [columns] a limit for each name; `relation = "replace"` or `"add-remove"` says what is added up,
+        `person_records` how many records a person owns; `continues = "old.toml"` that the ledger of another
+        budget is closed and carried over. `ledger` is written by the first use.
         """
         target = existing(path, "; write one with the line: person = 3.0 (the most ε for one person)")
         try:
             raw = tomllib.loads(target.read_text(encoding="utf-8"))
+            linked = os.stat(target).st_nlink > 1
         except (OSError, ValueError, RecursionError) as problem:
             raise FileError(f"{target}: cannot be read as TOML ({problem})") from None
+        if linked:  # a second name would be a second ledger, and the budget be spent twice
+            raise FileError(
+                f"{target}: has another name (a hard link), and each would have a ledger of its own; remove "
+                "the other name, or copy the file and delete the link"
+            )
         unknown = sorted(set(raw) - set(KEYS))
         if unknown:
             raise FileError(
                 f"{target}: key {unknown[0]} is unknown{did_you_mean(unknown[0], KEYS)}; a budget has person "
-                "(or rho, or eps, with delta), relation, continues and [columns]"
+                "(or rho, or eps, with delta), relation, person_records, continues and [columns]"
             )
         columns = raw.get("columns", {})
         if not isinstance(columns, dict):
@@ -97,6 +112,9 @@ class Budget:
             delta,
             None if "continues" not in raw else _continued(raw["continues"], target),
             stated,
+            _person_records(raw, target),
+            _bound(raw, target),
+            target,
         )
 
     @classmethod
@@ -111,7 +129,9 @@ class Budget:
                 "version that opened it"
             )
         delta = record.get("delta")
-        return cls(limit, columns, None, currency, None if delta is None else Fraction(delta))
+        stated = record.get("person_records")
+        lost = None if delta is None else Fraction(delta)
+        return cls(limit, columns, None, currency, lost, person_records=stated)
 
     def to_record(self) -> dict[str, Any]:
         """Exact texts for the ledger."""
@@ -120,6 +140,7 @@ class Budget:
             "limit": str(self.limit),
             **({} if self.delta is None else {"delta": str(self.delta)}),
             "columns": {name: str(limit) for name, limit in sorted(self.columns.items())},
+            **({} if self.person_records is None else {"person_records": self.person_records}),
         }
 
     def same_limits(self, other: Budget) -> bool:
@@ -162,16 +183,26 @@ class Budget:
         through: Amounts,
         source: object,
         what: str = "release",
+        more: Mapping[str | None, Fraction] = MappingProxyType({}),
     ) -> None:
-        """Refuse what would spend more than is left."""
-        for name, left in self.remaining(columns, spent, through).items():
-            if cost > left:
+        """Refuse what would spend more than is left; `more` is what earlier charges grow by beside it."""
+        limited = [name for name in self.columns if name in columns or more.get(name)]
+        for name, left in self.remaining(limited, spent, through).items():
+            grown = more.get(name, Fraction(0))
+            asked = grown + (cost if name is None or name in columns else 0)
+            if asked > left:
                 where = "for each person" if name is None else f"through the column {name!r}"
+                why = ""
+                if grown:
+                    why = (
+                        f" ({number(grown)} of it since it states more records of a person than the releases "
+                        "before it, which do not say whose row it is: name data.person there)"
+                    )
                 raise BudgetError(
-                    f"{source}: this {what} asks for {self.currency.words(cost)} {where} but {number(left)} "
-                    f"is left, {number(cost - left)} too little; nothing was released. Lower "
+                    f"{source}: this {what} asks for {self.currency.words(asked)} {where}{why} but "
+                    f"{number(left)} is left, {number(asked - left)} too little; nothing was released. Lower "
                     f"{self.currency.key}, or use a budget that allows it",
-                    requested=cost,
+                    requested=asked,
                     remaining=left,
                 )
 
@@ -207,6 +238,25 @@ def _limit(raw: Mapping[str, Any], source: Path) -> tuple[Currency, Fraction, Fr
     if given == ["rho"]:
         return RHO, limit, delta, ""
     return RHO, largest_rho(limit, delta), delta, f"ε = {number(limit)} at δ = {number(delta)}"
+
+
+def _person_records(raw: Mapping[str, Any], source: Path) -> int | None:
+    """How many records a person owns, where the budget says it."""
+    if "person_records" not in raw:
+        return None
+    with_name = f"{source}: key person_records"
+    return whole(with_name, raw["person_records"], FileError, least=1)
+
+
+def _bound(raw: Mapping[str, Any], source: Path) -> str | None:
+    """The name of the ledger that the budget belongs to."""
+    name = raw.get("ledger")
+    if name is not None and (not isinstance(name, str) or not name):
+        raise FileError(
+            f"{source}: key ledger is {brief(name)}; it is written by the first use, and nobody else's: put "
+            "it back as it was"
+        )
+    return name
 
 
 def _continued(value: object, source: Path) -> Path:

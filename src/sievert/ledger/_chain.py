@@ -37,11 +37,13 @@ __all__ = [
     "Chain",
     "Record",
     "add_note",
+    "first_record",
     "last_note",
     "legible",
     "locked",
     "refuse_lost_records",
     "refuse_other",
+    "refuse_unnoted",
     "sync_folder",
 ]
 
@@ -51,18 +53,27 @@ Record = dict[str, Any]
 
 @dataclass
 class Chain:
-    """The records of a file and the hash of the last one."""
+    """The records of a file and the hash of the last one.
+
+    Attributes
+    ----------
+    size : bytes up to the end of the last record
+    fresh : records that were appended since they were last asked for
+    """
 
     path: Path
-    records: list[Record]
     head: str
     key: bytes | None = None
-    heads: list[str] = field(default_factory=list, repr=False)  # the hash after each record
+    size: int = 0
+    fresh: list[Record] = field(default_factory=list, repr=False)
+    _records: list[Record] = field(default_factory=list, repr=False)
+    _heads: list[str] = field(default_factory=list, repr=False)  # the hash after each record
+    _whole: bool = field(default=True, repr=False)
 
     @classmethod
     def read(cls, path: Path, key: bytes | None = None, repair: bool = False) -> Chain:
         """Read and check every record; with `repair`, a torn last line is finished or cut off on disk."""
-        chain = cls(path, [], START, key)
+        chain = cls(path, START, key)
         content = path.read_bytes() if require_plain(path) else b""
         *lines, tail = content.split(b"\n")
         for number, line in enumerate(lines, start=1):
@@ -72,9 +83,38 @@ class Chain:
                     "damaged, or another key); nothing is released until a person has looked at it: put "
                     "the last sound copy back, or start a new ledger with the budget that is left"
                 )
+        chain.size = len(content) - len(tail)
         if tail:
             chain._mend(tail, len(content), repair)
         return chain
+
+    @classmethod
+    def known(cls, path: Path, head: str, size: int, key: bytes | None) -> Chain:
+        """A file whose last hash is known, and that is read only where its records are asked for."""
+        return cls(path, head, key, size, _whole=False)
+
+    @property
+    def records(self) -> list[Record]:
+        """Every record."""
+        self._read()
+        return self._records
+
+    @property
+    def heads(self) -> list[str]:
+        """The hash after each record."""
+        self._read()
+        return self._heads
+
+    def _read(self) -> None:
+        if self._whole:
+            return
+        found = Chain.read(self.path, self.key)
+        if self.head not in found._heads:
+            raise LedgerError(
+                f"{self.path}: was changed while it was read; run the same command again, and if it is so "
+                "again a person has to look at it"
+            )
+        self._records, self._heads, self._whole = found._records, found._heads, True
 
     def _take(self, line: bytes) -> bool:
         """Append a line's record if it is exactly what we would have written here."""
@@ -92,6 +132,7 @@ class Chain:
     def _mend(self, tail: bytes, size: int, repair: bool) -> None:
         """A last line without its end: a whole record counts; the beginning of one never happened."""
         if self._take(tail):
+            self.size = size
             if repair:
                 self._write(b"\n")
             return
@@ -115,8 +156,10 @@ class Chain:
         self._added(body, head)
 
     def _added(self, body: Record, head: str) -> None:
-        self.records.append(body)
-        self.heads.append(head)
+        if self._whole:
+            self._records.append(body)
+            self._heads.append(head)
+        self.fresh.append(body)
         self.head = head
 
     def _line(self, body: Record) -> tuple[bytes, str]:
@@ -142,6 +185,7 @@ class Chain:
                         "full?); nothing was released"
                     )
                 os.fsync(descriptor)
+                self.size += len(content)
             finally:
                 os.close(descriptor)
             if new:
@@ -272,12 +316,31 @@ LEDGER = "ledger.jsonl"
 LOCK = "ledger.lock"
 SHORTEST_ANCHOR = 12
 _NOTE = re.compile(rb"^[0-9a-f]{64}$", re.MULTILINE)
+TAIL = 1 << 12
+
+
+def first_record(path: Path) -> Record | None:
+    """The first record, which names the ledger; None where there is none that can be read."""
+    try:
+        with path.open("rb") as stream:
+            found = json.loads(stream.readline())["b"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def last_note(lock: Path) -> str | None:
     """The last whole hash in the lock file."""
-    found = _NOTE.findall(lock.read_bytes()) if require_plain(lock) else []
-    return found[-1].decode() if found else None
+    if not require_plain(lock):
+        return None
+    with lock.open("rb") as stream:
+        size = stream.seek(0, os.SEEK_END)
+        for start in (max(0, size - TAIL), 0):
+            stream.seek(start)
+            found = _NOTE.findall(stream.read())
+            if found:
+                return str(found[-1].decode())
+    return None
 
 
 def add_note(lock: int, head: str) -> None:
@@ -302,6 +365,17 @@ def refuse_lost_records(chain: Chain, noted: str | None, folder: Path) -> None:
         raise LedgerError(
             f"{chain.path}: is missing or empty, but {left[0]} of an earlier ledger is there; nothing is "
             "released until a person has looked at it: put the last sound copy back, or name a new ledger"
+        )
+
+
+def refuse_unnoted(chain: Chain, noted: str | None, vouched: bool) -> None:
+    """Refuse charges of which neither the lock file nor this machine knows: they may be an older copy's."""
+    charges = (record for record in chain.records if record.get("kind") in ("reserve", "plan"))
+    if noted is None and not vouched and any("carried" not in record for record in charges):
+        raise LedgerError(
+            f"{chain.path}: {LOCK} beside it is missing or empty, so nobody knows whether this is the last "
+            "state of the ledger. Put the last sound copy of both back; if this is the last state, name its "
+            "last hash (--anchor): a person has to look at it"
         )
 
 

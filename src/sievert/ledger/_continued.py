@@ -103,7 +103,7 @@ def require_continuable(earlier: Ledger, budget: Budget, relation: Relation, by:
     if earlier.budget.currency is not EPS:
         _require_no_more(earlier, budget)
     had = earlier.relation
-    if had is not None and (not had.same_pairs(relation) or had.person_records < relation.person_records):
+    if had is not None and not had.same_pairs(relation):
         raise LedgerError(
             f"{earlier.folder}: adds up what is learned about {had.words}, and the new ledger is about "
             f"{relation.words}; what was spent is not known for those"
@@ -129,19 +129,23 @@ def carried_records(earlier: Ledger, budget: Budget) -> list[Record]:
     from sievert.channels import rho_of_eps
 
     converted = budget.currency is not earlier.budget.currency
-    charged: dict[tuple[str, ...], list[tuple[int, Fraction, Fraction | None]]] = {}
-    pure = earlier.budget.currency is EPS
+    charged: dict[tuple[tuple[str, ...], int], list[tuple[int, Fraction, Fraction | None]]] = {}
+    pure, totals = earlier.budget.currency is EPS, earlier.totals
     for entry in earlier.entries:
         if entry.plan is None and not entry.closes:
             eps = entry.cost if pure else entry.eps
-            charged.setdefault(entry.columns, []).append((1, entry.cost, eps))
+            kind = entry.columns, totals.share_of(entry.record).grows
+            charged.setdefault(kind, []).append((1, entry.cost, eps))
     for plan in earlier.plans:
-        charged.setdefault(plan.columns, []).append((plan.count, plan.each, plan.each if pure else plan.eps))
+        kind = plan.columns, totals.share_of(plan.record).grows
+        charged.setdefault(kind, []).append((plan.count, plan.each, plan.each if pure else plan.eps))
     # Version 1 states no relation, and what it added up holds for no other pairs than it says.
     carries = any("about" in entry.record for entry in earlier.entries)
     unstated = {"about": WITHOUT_RELATION} if earlier.relation is None or carries else {}
     records: list[Record] = []
-    for place, (columns, items) in enumerate(charged.items(), start=1):
+    for place, ((columns, grows), items) in enumerate(charged.items(), start=1):
+        # ε·tanh(ε/2) grows no faster than the square of ε.
+        power = 2 if grows and converted else grows
         known = [count * eps for count, _, eps in items if eps is not None]
         total = sum((n * (rho_of_eps(each) if converted else each) for n, each, _ in items), Fraction(0))
         records.append(
@@ -153,6 +157,8 @@ def carried_records(earlier: Ledger, budget: Budget) -> list[Record]:
                 "unit": UNIT if earlier.relation is None else earlier.relation.unit,
                 "columns": list(columns),
                 "targets": [],
+                "records": totals.records,
+                **({"grows": power} if power else {}),
                 "mechanism": f"{_releases(sum(count for count, _, _ in items))} of {earlier.folder.name}",
                 "carried": earlier.folder.name,
                 **unstated,

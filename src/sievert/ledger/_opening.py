@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import secrets
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sievert.errors import LedgerError
+from sievert.ledger._binding import refuse_other_ledger
 from sievert.ledger._budget import REPLACE, Budget, Relation
 from sievert.ledger._chain import Chain, Record, legible
 from sievert.ledger._continued import (
@@ -16,6 +18,7 @@ from sievert.ledger._continued import (
     missing_records,
     require_continuable,
 )
+from sievert.ledger._known import name_of
 from sievert.numerics import brief
 
 if TYPE_CHECKING:
@@ -34,7 +37,8 @@ def begin(chain: Chain, budget: Budget | None, relation: Relation | None, wait: 
         what = "has yet to charge what it continues" if chain.records else "is a new ledger"
         raise LedgerError(f"{folder}: {what}; give the budget it starts with")
     earlier = earlier_of(budget, chain.key, folder)
-    about = _stated(budget, earlier) or relation or REPLACE
+    refuse_other_ledger(budget.ledger, name_of(chain.records[0]) if chain.records else None, folder)
+    about = _counted(_stated(budget, earlier) or relation or REPLACE, budget)
     if chain.records:
         about = Relation.from_record(chain.records[0]["relation"])
     with closed_for(budget, about, chain.key, wait, folder) as earlier:
@@ -57,12 +61,16 @@ def looked(
 ) -> tuple[Budget, Relation | None]:
     """What a ledger is about; where it is not there yet, or not whole, what it continues counts as spent."""
     if chain.records and not _unfinished_opening(chain):
-        return agreed(chain, budget, folder)
+        return agreed(chain.records[0], budget, folder)
     if budget is None:
         what = "has yet to charge what it continues" if chain.records else "no ledger is there"
         raise LedgerError(f"{folder}: {what}")
     earlier = earlier_of(budget, chain.key, folder)
-    about = agreed(chain, budget, folder)[1] if chain.records else _stated(budget, earlier) or relation
+    if chain.records:
+        about = agreed(chain.records[0], budget, folder)[1]
+    else:
+        about = _stated(budget, earlier) or relation
+        about = None if about is None else _counted(about, budget)
     if earlier is not None:
         require_continuable(earlier, budget, about or REPLACE, folder)
         chain.records.extend(missing_records(chain, carried_records(earlier, budget)))
@@ -74,15 +82,19 @@ def _stated(budget: Budget, earlier: Ledger | None) -> Relation | None:
     return budget.relation or (None if earlier is None else earlier.relation)
 
 
+def _counted(about: Relation, budget: Budget) -> Relation:
+    """The relation with as many records of a person as the budget states: what a file states comes later."""
+    return replace(about, person_records=budget.person_records or 1)
+
+
 def _opening(budget: Budget, about: Relation, earlier: Ledger | None, carries: int) -> Record:
     opening = {"kind": "open", "version": VERSION, "salt": secrets.token_hex(16)}
     continued = {} if earlier is None else {"continues": earlier.head, "carries": carries}
     return {**opening, **budget.to_record(), "relation": about.to_record(), **continued}
 
 
-def agreed(chain: Chain, budget: Budget | None, folder: Path) -> tuple[Budget, Relation | None]:
+def agreed(opening: Record, budget: Budget | None, folder: Path) -> tuple[Budget, Relation | None]:
     """What the ledger was opened with; another budget or relation in the file is refused, not adopted."""
-    opening = chain.records[0]
     if opening.get("kind") != "open" or opening.get("version") not in (1, VERSION):
         raise LedgerError(f"{folder}: was not written by this version; its first record is {brief(opening)}")
     with legible():
@@ -95,6 +107,12 @@ def agreed(chain: Chain, budget: Budget | None, folder: Path) -> tuple[Budget, R
             f"{folder}: was opened with the budget {opened.words()} but the file now says {budget.words()}; "
             "a budget cannot be changed once spending has begun: put it back, or name a new ledger for new "
             "data"
+        )
+    if budget.person_records is not None and budget.person_records != opened.person_records:
+        raise LedgerError(
+            f"{folder}: was opened with person_records = {opened.person_records or 1} but the file now says "
+            f"{budget.person_records}; it cannot be changed once spending has begun: put it back, or name a "
+            "new ledger for new data"
         )
     if budget.relation is not None and (relation is None or budget.relation.kind != relation.kind):
         had = "for no stated relation" if relation is None else f'for the relation "{relation.kind}"'

@@ -9,9 +9,10 @@ from typing import Any
 
 from sievert.errors import LedgerError
 from sievert.ledger._chain import Record, legible
+from sievert.ledger._totals import Totals, amount_of
 from sievert.numerics import brief
 
-__all__ = ["Entry", "Planned", "entries_of", "plans_of"]
+__all__ = ["Entry", "Planned", "entries_of", "plan_of", "plans_of"]
 
 # A plan of more releases is a mistake.
 MOST_SLOTS = 1_000_000
@@ -23,8 +24,9 @@ class Entry:
 
     Attributes
     ----------
-    cost : what was charged for it: 0 for a slot, which its plan has paid for
-    eps : its own ε where that is known; None: it keeps none
+    cost : what is charged for it, for as many records as a person owns: 0 for a slot, which its plan has
+        paid for
+    eps : its own ε where that is known, likewise; None: it keeps none
     plan, slot : the plan that it belongs to, and its place there
     """
 
@@ -56,7 +58,8 @@ class Planned:
     Attributes
     ----------
     count : number of slots
-    each : what one slot costs
+    each : what one slot costs, for as many records as a person owns
+    times : by how much the charge has grown with the records of a person since it was planned
     eps : ε of one slot; None where the noise keeps none
     taken : the slots that are used, whatever came of them
     """
@@ -68,6 +71,7 @@ class Planned:
     taken: tuple[int, ...]
     record: Record = field(repr=False)
     eps: Fraction | None = None
+    times: int = 1
 
     @property
     def total(self) -> Fraction:
@@ -79,36 +83,30 @@ class Planned:
         """How many slots are left."""
         return self.count - len(self.taken)
 
-    def next_slot(self) -> int:
-        """The first free slot; refused where there is none."""
-        used = set(self.taken)
-        for slot in range(self.count):
-            if slot not in used:
-                return slot
-        raise LedgerError(
-            f"the plan {self.id} has {self.count} slots and all are used; plan more (--plan N), or release "
-            "without one"
-        )
 
-
-def entries_of(records: Sequence[Record]) -> list[Entry]:
+def entries_of(records: Sequence[Record], totals: Totals) -> list[Entry]:
     """Every release ever charged, in order."""
     with legible():
-        return _entries(records)
+        return _entries(records, totals)
 
 
-def _entries(records: Sequence[Record]) -> list[Entry]:
+def _entries(records: Sequence[Record], totals: Totals) -> list[Entry]:
     finished = {record["id"] for record in records if record["kind"] == "commit"}
     moved = {record["id"]: record["targets"] for record in records if record["kind"] == "retarget"}
     return [
         Entry(
             record["id"],
-            Fraction(0) if "plan" in record else _amount(record, "cost" if "cost" in record else "eps"),
+            Fraction(0)
+            if "plan" in record
+            else amount_of(record, "cost" if "cost" in record else "eps")
+            * totals.share_of(record).factor(totals.records),
             tuple(record["columns"]),
             record["id"] in finished,
             tuple(moved[record["id"]] if record["id"] in moved else record["targets"]),
             record,
-            None if record["eps"] is None else _amount(record, "eps"),
+            None
+            if record["eps"] is None
+            else amount_of(record, "eps") * totals.share_of(record).in_eps.factor(totals.records),
             record.get("plan"),
             record.get("slot"),
         )
@@ -117,7 +115,9 @@ def _entries(records: Sequence[Record]) -> list[Entry]:
     ]
 
 
-def plans_of(records: Sequence[Record], entries: Sequence[Entry], source: object) -> list[Planned]:
+def plans_of(
+    records: Sequence[Record], entries: Sequence[Entry], totals: Totals, source: object
+) -> list[Planned]:
     """Every plan, in order, with its slots; a slot that is no slot of its plan, or used twice, is refused."""
     plans = []
     taken: dict[Any, list[int]] = {}
@@ -138,7 +138,7 @@ def plans_of(records: Sequence[Record], entries: Sequence[Entry], source: object
                 f"{source}: the plan {record['id']} of {count} slots has releases in the slots "
                 f"{brief(sorted(slots))}; each slot is used once: a person has to look at it"
             )
-        plans.append(_plan(record, count, slots))
+        plans.append(plan_of(record, slots, totals))
     if taken:
         raise LedgerError(
             f"{source}: a release belongs to the plan {brief(next(iter(taken)))}, which is not there"
@@ -146,22 +146,18 @@ def plans_of(records: Sequence[Record], entries: Sequence[Entry], source: object
     return plans
 
 
-def _plan(record: Record, count: int, slots: Sequence[int]) -> Planned:
+def plan_of(record: Record, slots: Sequence[int], totals: Totals) -> Planned:
+    """A plan as its record says, for as many records as a person owns."""
     with legible():
+        share = totals.share_of(record)
+        times = share.in_eps.factor(totals.records)
         return Planned(
             record["id"],
-            count,
-            _amount(record, "cost"),
+            record["n"],
+            amount_of(record, "cost") * share.factor(totals.records),
             tuple(record["columns"]),
             tuple(slots),
             record,
-            None if record["eps"] is None else _amount(record, "eps"),
+            None if record["eps"] is None else amount_of(record, "eps") * times,
+            times,
         )
-
-
-def _amount(record: Record, key: str) -> Fraction:
-    """What a record charges; less than nothing would give budget back."""
-    found = Fraction(record[key])
-    if found < 0:
-        raise ValueError(f"{key} is {brief(record[key])}, less than nothing")
-    return found

@@ -7,14 +7,15 @@ import os
 import shutil
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sievert.errors import LedgerError, OutputError
-from sievert.ledger._chain import sync_folder
+from sievert.ledger._chain import Record, sync_folder
 from sievert.numerics import brief
-from sievert.tables import NO_LINKS, create, write_all
+from sievert.tables import NO_LINKS, create, require_plain, write_all
 
 if TYPE_CHECKING:
     from sievert.ledger._ledger import Ledger
@@ -70,11 +71,21 @@ def check_targets(paths: Sequence[Path], id: str) -> None:
 
 @dataclass
 class Reservation:
-    """A charged release: write its files under `temporary` names, then `commit`."""
+    """A charged release: write its files under `temporary` names, then `commit`.
+
+    Attributes
+    ----------
+    record : as the ledger has it
+    grown : what earlier charges grew by, since the release states more records of a person
+    left : the state that an interrupted run had left, where the release was finished now
+    """
 
     ledger: Ledger
     id: str
     targets: list[Path]
+    record: Record = field(default_factory=dict, repr=False)
+    grown: Fraction = Fraction(0)
+    left: bytes | None = field(default=None, repr=False)
 
     def temporary(self, index: int) -> Path:
         """The name under which file `index` is written."""
@@ -100,6 +111,13 @@ class Reservation:
                 f"{self.targets[index]}: cannot be written ({problem.strerror}); the reservation {self.id} "
                 "stays charged"
             ) from None
+
+    def state_content(self) -> bytes | None:
+        """What an interrupted run left; None where there is nothing that can be read."""
+        try:
+            return self.state.read_bytes() if require_plain(self.state) else None
+        except OSError:
+            return None
 
     def save_state(self, content: bytes) -> None:
         """Replace the state, all or nothing, readable by its owner alone."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any
 
 from sievert.errors import FileError
 from sievert.files import Described, contents, dumps
-from sievert.ledger import Budget
+from sievert.ledger import FIXED, Budget, Ledger, Share
 from sievert.numerics import brief
 
 __all__ = ["Accounted", "Cost", "hash_of", "read_key"]
@@ -28,12 +28,19 @@ class Cost:
     eps : in ε, for the same pairs; None where the noise keeps none
     pair : two values (or databases) that attain it; None where nobody looked for them
     plan : the plan whose next slot is taken, which has paid
+    share : for how many records of a person it is, and whether it grows with them
     """
 
     amount: Fraction
     eps: Fraction | None
     pair: tuple[Hashable, Hashable] | None = None
     plan: str | None = None
+    share: Share = FIXED
+
+    def among(self, ledger: Ledger) -> Cost:
+        """The same for as many records as a person owns in a ledger."""
+        eps = None if self.eps is None else ledger.price(self.eps, self.share.in_eps)
+        return replace(self, amount=ledger.price(self.amount, self.share), eps=eps)
 
     @property
     def charged(self) -> Fraction:

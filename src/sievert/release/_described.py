@@ -226,8 +226,8 @@ class DescribedJob(Job[tuple[Contents, ...], Any]):
     def meaning(self) -> str:
         """What the cost is worth, in a sentence."""
 
-    def fingerprint(self, read: Sequence[Contents], salt: str) -> str:
-        return manifest_hash(read, salt)
+    def fingerprint(self, read: Sequence[Contents]) -> str:
+        return manifest_hash(read)
 
     def units(self, read: Sequence[Contents]) -> list[dict[str, Any]]:
         return manifest(read)

@@ -136,9 +136,8 @@ def _in_all(
 ) -> tuple[InAll, InAll | None, InAll]:
     """After this release and the earlier ones of its ledger, and when the whole budget is spent: on releases
     of this file, where there was no other, and on any."""
-    charged = [entry.record for entry in ledger.entries] + [planned.record for planned in ledger.plans]
-    others = [record for record in charged if record.get("file") != plan.digest]
-    count, total, pure = len(ledger.entries), ledger.spent, ledger.eps_spent
+    others = ledger.totals.file not in ("", plan.digest)
+    count, total, pure = ledger.totals.releases, ledger.spent, ledger.eps_spent
     if not counted:
         count, total = count + 1, total + cost.charged
         more = Fraction(0) if cost.plan is not None else cost.eps

@@ -162,6 +162,12 @@ class Plan(Accounted):
         return Domain(self.columns, values, self.rules, self.data.missing_values)
 
     @property
+    def period(self) -> str | None:
+        """The period in which ids do not change, where the file states one."""
+        stable = self.rules.stable
+        return None if isinstance(stable, bool) else stable.period
+
+    @property
     def output(self) -> Path:
         """Where the released table goes."""
         return _output(self.scenario, self.output_name)

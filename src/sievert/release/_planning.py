@@ -160,8 +160,8 @@ def plan(
     budget, key, relation = made.budget(), made.ledger_key(), relation_of(made)
     early = Ledger.look(made.ledger_folder, budget, relation=relation, key=key, anchor=anchor)
     require_small_delta(made, early)
-    each = cost(made, early.relation, early.budget.currency).amount
-    early.check(count * each, made.columns, made.unit, f"plan of {count} releases")
+    each = cost(made, early.relation, early.budget.currency)
+    early.check(count * each.amount, made.columns, made.unit, f"plan of {count} releases", each.share)
     with Ledger.hold(
         made.ledger_folder, budget, relation=relation, key=key, wait=asked.wait, anchor=anchor
     ) as ledger:
@@ -174,6 +174,7 @@ def plan(
             id=id,
             unit=made.unit,
             eps=once.eps,
+            share=once.share,
             pair=planned_pair(made, ledger.relation),
             states=once.shown,
             values=len(made.scenario.policy.values) if made.scenario.policy.hides_any_two else None,

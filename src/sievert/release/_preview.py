@@ -18,11 +18,11 @@ from sievert.questions import Check, TableShare, belief_of
 from sievert.release._acceptance import acceptance, broken_claim
 from sievert.release._account import Cost
 from sievert.release._in_all import Effect, InAll, effect_of
-from sievert.release._local import check_places
 from sievert.release._plan import Plan, make_plan
 from sievert.release._protocol import in_the_way
 from sievert.release._relations import charge, relation_of
 from sievert.release._sidecar import clamping, policy_words, promise, query_words
+from sievert.release._stable import check_places
 from sievert.release._unaccounted import NOTHING_CHARGED
 from sievert.results import Result
 from sievert.tables import Engine
@@ -269,7 +269,8 @@ def _ledger(
     try:
         check_places(ledger)
         cost = charge(plan, ledger)
-        ledger.check(cost.charged, plan.columns, plan.unit)
+        ledger.check(cost.charged, plan.columns, plan.unit, share=cost.share)
+        cost = cost.among(ledger)
     except LedgerError as problem:
         refusal = str(problem).split(";")[0]
     return cost, left[column], column, refusal or in_the_way(plan), about, effect_of(plan, ledger, cost)

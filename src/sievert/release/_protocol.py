@@ -140,8 +140,8 @@ class Job(ABC, Generic[Read, Found]):
         """What else the ledger records."""
         return {}
 
-    def charge(self, ledger: Ledger) -> Cost:
-        """What it costs for the pairs that the ledger is about."""
+    def charge(self, ledger: Ledger, read: Read | None = None) -> Cost:
+        """What it costs for the pairs that the ledger is about; before the data are read, at the least."""
         if ledger.budget.currency is not EPS:
             raise LedgerError(
                 f"{ledger.folder}: adds up {ledger.budget.currency.symbol}, and this release has its ε for "
@@ -161,8 +161,8 @@ class Job(ABC, Generic[Read, Found]):
         """Read and check all data: what is refused is refused here."""
 
     @abstractmethod
-    def fingerprint(self, read: Read, salt: str) -> str:
-        """What the data are, told to nobody who has not the salt."""
+    def fingerprint(self, read: Read) -> str:
+        """A hash of the data. It is kept with the key of the random bits and deleted with it."""
 
     @abstractmethod
     def draw(self, read: Read, held: Reservation, state: State, asked: Asked) -> Drawn:
@@ -190,25 +190,27 @@ def released(job: Job[Read, Found], asked: Asked) -> Found:
     plan: Accounted = job.plan
     budget, key, relation = plan.budget(), plan.ledger_key(), job.relation
     early = Ledger.look(plan.ledger_folder, budget, relation=relation, key=key, anchor=asked.anchor)
-    if all(entry.finished for entry in early.entries):
-        early.check(job.charge(early).charged, job.columns, job.unit)
+    if not any("sha256" not in record for record in early.totals.open.values()):
+        first = job.charge(early)
+        early.check(first.charged, job.columns, job.unit, share=first.share)
     read = job.read(asked)
     make_folder(plan.output.parent)
     with Ledger.hold(
         plan.ledger_folder, budget, relation=relation, key=key, wait=asked.wait, anchor=asked.anchor
     ) as ledger:
         job.admits(ledger)
-        about = {"file": plan.digest, "fingerprint": job.fingerprint(read, ledger.salt)}
-        done = ledger.just_finished(**about)
-        if done is not None and done.targets[OUTPUT] == Path(os.path.abspath(plan.output)):
+        seen = job.fingerprint(read)
+        done = _just_finished(ledger, plan, seen)
+        if done is not None:
             content = json.loads(done.targets[SIDECAR].read_text(encoding="utf-8"))
             return job.result(ledger, done, Fraction(0), True, content, None)
-        held, state = _interrupted(job, ledger, about, asked, job.units(read))
+        held, state = _interrupted(job, ledger, seen, asked, job.units(read))
         resumed = held is not None
         charged = Fraction(0)
         if held is None:
-            cost = job.charge(ledger)
-            held, charged = _reserved(job, ledger, cost, state, asked.id, about), cost.charged
+            cost = job.charge(ledger, read)
+            held = _reserved(job, ledger, cost, state, asked.id)
+            charged = ledger.price(cost.charged, cost.share)
         with _charged(held), on_device(asked.device):
             drawn = job.draw(read, held, state, asked)
             content = job.content(held, drawn, file_hash(held.temporary(OUTPUT)))
@@ -217,15 +219,40 @@ def released(job: Job[Read, Found], asked: Asked) -> Found:
         return job.result(ledger, held, charged, resumed, content, drawn.table)
 
 
+def _just_finished(ledger: Ledger, plan: Accounted, seen: str) -> Reservation | None:
+    """This release on these data, whose last steps were made up for when the ledger was opened now."""
+    output = Path(os.path.abspath(plan.output))
+    for held in ledger.recovered:
+        same = held.record.get("file") == plan.digest and held.targets[OUTPUT] == output
+        if same and held.left is not None and State.read(held, held.left).seen == seen:
+            return held
+    return None
+
+
+def _unfinished(ledger: Ledger, plan: Accounted, seen: str, fresh: bool) -> Reservation | None:
+    """The last interrupted run of this release on these data; given up if that is asked."""
+
+    def fits(held: Reservation) -> bool:
+        try:
+            same = State.load(held).seen == seen
+        except LedgerError:
+            if not fresh:
+                raise
+            same = True
+        if same and fresh:
+            held.abandon()
+        return same and not fresh
+
+    return ledger.unfinished(fits, file=plan.digest)
+
+
 def _interrupted(
-    job: Job[Any, Any], ledger: Ledger, about: dict[str, str], asked: Asked, units: Any
+    job: Job[Any, Any], ledger: Ledger, seen: str, asked: Asked, units: Any
 ) -> tuple[Reservation | None, State]:
     """An interrupted run of the same release that is to be finished, and its state; else a new state."""
-    begun = State(new_key(job.seed), job.seed is None, units=units)
-    held = ledger.unfinished(**about)
-    if held is not None and asked.fresh:
-        held.abandon()
-    if held is None or asked.fresh or asked.id not in (None, held.id):
+    begun = State(new_key(job.seed), job.seed is None, units=units, seen=seen)
+    held = _unfinished(ledger, job.plan, seen, asked.fresh)
+    if held is None or asked.id not in (None, held.id):
         return None, begun
     state = State.load(held)
     if state.secure != begun.secure or (job.seed is not None and state.key != begun.key):
@@ -237,11 +264,12 @@ def _interrupted(
     return held, state
 
 
-def _reserved(
-    job: Job[Any, Any], ledger: Ledger, cost: Cost, state: State, id: str | None, about: dict[str, str]
-) -> Reservation:
+def _reserved(job: Job[Any, Any], ledger: Ledger, cost: Cost, state: State, id: str | None) -> Reservation:
     pure = ledger.budget.currency is EPS
     pair = {} if cost.shown is None else {"pair": cost.shown}
+    mark = {key: value for key, value in job.mark.items() if value is not None}
+    if not cost.amount:  # a period is charged by the release that pays for it
+        mark.pop("period", None)
     return ledger.reserve(
         cost.amount,
         job.columns,
@@ -250,11 +278,12 @@ def _reserved(
         unit=job.unit,
         eps=job.eps if pure else cost.eps,
         plan=cost.plan,
+        share=cost.share,
         state=state.to_bytes(),
         mechanism=job.words,
         **pair,
-        **job.mark,
-        **about,
+        **mark,
+        file=job.plan.digest,
     )
 
 
@@ -264,11 +293,11 @@ def _charged(held: Reservation) -> Iterator[None]:
     try:
         yield
     except Exception as problem:
-        entry = next(entry for entry in held.ledger.entries if entry.id == held.id)
+        record = held.record
         why, private = _why(problem)
-        charged = held.ledger.budget.currency.words(entry.cost)
-        if entry.plan is not None:
-            charged = f"slot {1 + (entry.slot or 0)} of the plan {entry.plan}"
+        charged = held.ledger.budget.currency.words(Fraction(record["cost" if "cost" in record else "eps"]))
+        if "plan" in record:
+            charged = f"slot {1 + record['slot']} of the plan {record['plan']}"
         raise OutputError(
             f"{why}; the release {held.id} is charged ({charged}) and not published. "
             "Mend the cause and run the same command again, with another --output if need be: on the same "

@@ -27,12 +27,12 @@ from sievert.channels import (
 )
 from sievert.errors import LedgerError, TooLargeError
 from sievert.files import contents
-from sievert.ledger import ADD_REMOVE, EPS, REPLACE, UNIT, Currency, Ledger, Relation
+from sievert.ledger import ADD_REMOVE, EPS, REPLACE, UNIT, Currency, Ledger, Relation, Share
 from sievert.numerics import number
 from sievert.policies import Policy, Statistic, cell_moves, largest_cost
 from sievert.release._account import Cost, hash_of
-from sievert.release._local import has_places
 from sievert.release._plan import Plan
+from sievert.release._stable import Ids, has_places
 from sievert.spaces import SecretGraph
 from sievert.spaces.secrets import LARGEST_EDGES, ThresholdGraph
 
@@ -71,15 +71,26 @@ def relation_of(plan: Plan) -> Relation:
     return _marked("graph", words, UNIT, policy, owned)
 
 
-def charge(plan: Plan, ledger: Ledger) -> Cost:
-    """What the release costs: a place that was drawn once is paid for once, and a slot is paid for."""
+def charge(plan: Plan, ledger: Ledger, ids: Ids | None = None) -> Cost:
+    """What the release costs: a place that was drawn once is paid for once, and a slot is paid for.
+
+    `ids` says how many ids of the data have no place yet; without it, as if none were new.
+    """
     require_small_delta(plan, ledger)
     found = cost(plan, ledger.relation, ledger.budget.currency)
-    mark = plan.stable_mark
-    paid = mark is not None and any(entry.record.get("stable") == mark for entry in ledger.entries)
-    if paid and has_places(ledger):
+    if plan.stable_mark is not None and _is_paid(plan, ledger, ids):
         return replace(found, amount=Fraction(0))
     return replace(found, plan=slot_for(plan, ledger))
+
+
+def _is_paid(plan: Plan, ledger: Ledger, ids: Ids | None) -> bool:
+    """Whether every place of a release was drawn before, or is a newcomer's in a period that is charged."""
+    periods = ledger.totals.marks.get(str(plan.stable_mark))
+    if periods is None or not has_places(ledger):
+        return False
+    if ids is None or not ids.new:
+        return True
+    return plan.period in periods and not ids.have_changed
 
 
 def require_small_delta(plan: Plan, ledger: Ledger) -> None:
@@ -95,6 +106,10 @@ def require_small_delta(plan: Plan, ledger: Ledger) -> None:
 def cost(plan: Plan, relation: Relation | None, currency: Currency = EPS) -> Cost:
     """What the release costs each person for the pairs of a ledger; None: of a ledger that states none."""
     pairs = _pairs(plan, relation)
+    return replace(_cost(plan, pairs, currency), share=_share(plan, pairs, currency))
+
+
+def _cost(plan: Plan, pairs: _Pairs, currency: Currency) -> Cost:
     if plan.several is not None:
         return _of_several(plan, plan.several, pairs, currency)
     if currency is EPS:
@@ -102,6 +117,16 @@ def cost(plan: Plan, relation: Relation | None, currency: Currency = EPS) -> Cos
         return Cost(eps, eps, pairs.attained)
     known = None if plan.pure_eps is None else _in_eps(plan, pairs)
     return replace(_in_rho(plan, pairs, known), eps=known)
+
+
+def _share(plan: Plan, pairs: _Pairs, currency: Currency) -> Share:
+    """Where the data say whose row it is, a person was checked to own no more; else the charge may grow.
+
+    Rows that are drawn one by one add up, records of one table are a group (Bun and Steinke, Prop 1.9).
+    """
+    if plan.data.person is not None:
+        return Share(pairs.owned, 0)
+    return Share(pairs.owned, 1 if currency is EPS or not plan.central else 2)
 
 
 @dataclass(frozen=True)
@@ -262,7 +287,10 @@ def slot_for(plan: Plan, ledger: Ledger) -> str | None:
         return None
     pair = planned_pair(plan, ledger.relation)
     limited = set(plan.columns) & set(ledger.budget.columns)
+    grows = plan.data.person is None
     for found in open_plans:
+        if grows and not ledger.totals.share_of(found.record).grows:
+            continue  # it has paid for as many records of a person as were counted, and here nobody counts
         if limited <= set(found.columns) and _fits(pair, found.record["pair"]):
             return found.id
     return None

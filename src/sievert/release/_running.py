@@ -20,7 +20,7 @@ from sievert.release._central import NoisyTable, chosen_tables, computed, noisy_
 from sievert.release._domain import Fingerprints
 from sievert.release._fit import Show
 from sievert.release._in_all import Effect, effect_of
-from sievert.release._local import OUTPUT, SealedBits, State, check_places, check_rows, stream
+from sievert.release._local import OUTPUT, SealedBits, State, check_rows, stream
 from sievert.release._plan import Plan, make_plan
 from sievert.release._protocol import (
     SIDECAR,
@@ -35,6 +35,7 @@ from sievert.release._protocol import (
 )
 from sievert.release._relations import charge, cost, relation_of
 from sievert.release._sidecar import clamping, sidecar
+from sievert.release._stable import Ids, Owners, check_places
 from sievert.release._unaccounted import NOTHING_CHARGED, released_without_ledger
 from sievert.release._units import check_units, draw_units, manifest, manifest_hash, new_shared, parts_of
 from sievert.results import Result
@@ -292,6 +293,7 @@ class _Read(NamedTuple):
     totals: Any
     rows: int
     seen: Fingerprints
+    ids: Ids | None = None
 
 
 @dataclass(frozen=True)
@@ -323,13 +325,28 @@ class _PlanJob(Job[Any, Release]):
 
     @property
     def mark(self) -> dict[str, Any]:
-        return {"stable": self.plan.stable_mark}
+        period = {} if self.plan.period is None else {"period": self.plan.period}
+        return {"stable": self.plan.stable_mark, **period}
 
-    def charge(self, ledger: Ledger) -> Cost:
-        return charge(self.plan, ledger)
+    def charge(self, ledger: Ledger, read: Any = None) -> Cost:
+        return charge(self.plan, ledger, getattr(read, "ids", None))
 
     def admits(self, ledger: Ledger) -> None:
         check_places(ledger)
+
+    def _charged_for(self, held: Reservation, amount: Fraction, resumed: bool) -> Iterator[str]:
+        """Why more was charged than the file alone says."""
+        symbol = held.ledger.budget.currency.symbol
+        if held.grown and not resumed:
+            yield (
+                f"This file states more records of a person than those before it: {symbol} = "
+                f"{number(held.grown)} more is charged for releases that do not say whose row it is."
+            )
+        if self.plan.stable_mark is not None and amount:
+            yield (
+                "Places were drawn for ids that are new, which may be known people under other names: the "
+                "release is charged. One with known ids costs nothing."
+            )
 
     def content(self, held: Reservation, drawn: Drawn, digest: str) -> dict[str, Any]:
         name = held.targets[OUTPUT].name
@@ -346,7 +363,6 @@ class _PlanJob(Job[Any, Release]):
     ) -> Release:
         plan, sampler = self.plan, content["mechanism"]
         left = ledger.remaining(plan.columns)
-        entry = next(entry for entry in ledger.entries if entry.id == held.id)
         return Release(
             held.id,
             str(held.targets[OUTPUT]),
@@ -361,11 +377,15 @@ class _PlanJob(Job[Any, Release]):
             tuple((name, rest) for name, rest in left.items() if name is not None),
             WITHOUT_RELATION if ledger.relation is None else ledger.relation.words,
             tuple(str(target) for late in ledger.pending for target in late.targets),
-            (*clamping(plan), *([] if plan.note is None else [plan.note])),
+            (
+                *clamping(plan),
+                *([] if plan.note is None else [plan.note]),
+                *self._charged_for(held, eps, resumed),
+            ),
             _effect(plan, ledger),
             ledger.budget.currency.symbol,
-            entry.plan,
-            None if entry.slot is None else entry.slot + 1,
+            held.record.get("plan"),
+            held.record["slot"] + 1 if "plan" in held.record else None,
             len(content["output"]["parts"]) if "parts" in content["output"] else None,
         )
 
@@ -386,15 +406,19 @@ class _TableJob(_PlanJob):
                 raise OutputError(
                     f"{problem}; nothing was charged, run the same command again", private=problem.private
                 ) from None
-        return _Read(None, *check_rows(self.plan, self._each, report, asked.fit))
+        if self.plan.stable_mark is None:
+            return _Read(None, *check_rows(self.plan, self._each, report, asked.fit))
+        owners = Owners(self.plan.ledger_folder, self.plan.ledger_key(), self.plan.stable_mark)
+        rows, seen = check_rows(self.plan, self._each, report, asked.fit, owners)
+        return _Read(None, rows, seen, owners.counted())
 
     @property
     def _each(self) -> Rows:
         assert isinstance(self.rows, Rows)
         return self.rows
 
-    def fingerprint(self, read: _Read, salt: str) -> str:
-        return read.seen.total(salt)
+    def fingerprint(self, read: _Read) -> str:
+        return read.seen.total()
 
     def draw(self, read: _Read, held: Reservation, state: State, asked: Asked) -> Drawn:
         if read.totals is None:
@@ -418,8 +442,8 @@ class _UnitsJob(_PlanJob):
     def read(self, asked: Asked) -> tuple[Contents, ...]:
         return check_units(self.plan, self.files, self.workers, asked.reporter("reading"), asked.fit)
 
-    def fingerprint(self, read: tuple[Contents, ...], salt: str) -> str:
-        return manifest_hash(read, salt)
+    def fingerprint(self, read: tuple[Contents, ...]) -> str:
+        return manifest_hash(read)
 
     def units(self, read: tuple[Contents, ...]) -> list[dict[str, Any]]:
         return manifest(read)
@@ -437,7 +461,9 @@ class _UnitsJob(_PlanJob):
 def _effect(plan: Plan, ledger: Ledger | None) -> Effect | None:
     """What the release gives away; what is published and charged does not fail where that is not known."""
     with suppress(SievertError):
-        own = None if ledger is None else cost(plan, ledger.relation, ledger.budget.currency)
+        own = None
+        if ledger is not None:
+            own = cost(plan, ledger.relation, ledger.budget.currency).among(ledger)
         return effect_of(plan, ledger, own, counted=True)
     return None
 
