@@ -258,7 +258,7 @@ def test_simulation_agrees_with_what_is_exact(map_noise, releases):
     joint = belief[:, None] * matrix
     if releases == 2:
         joint = (joint[:, :, None] * matrix[:, None, :]).reshape(len(belief), -1)
-    several = view.simulated(releases, rng=1, samples=1500, tries=3)
+    several = view.simulated(releases, rng=1, samples=1500, adversary=gains.tries(len(belief), 3))
     assert several.lower <= np.sort(joint, axis=0)[-3:].sum() <= several.upper
     assert several.gain == "3 tries" and view.tries(3, releases).upper >= several.lower
     rows, columns = np.divmod(np.arange(20), 5)

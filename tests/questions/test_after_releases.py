@@ -68,7 +68,7 @@ def test_every_bound_has_its_name_and_a_simulation(tmp_path: Path) -> None:
             assert item.repeated_least <= item.simulated.upper and item.simulated.lower <= item.repeated
     text = "\n".join(sentence for _, part in lines(found) for sentence in part)
     assert text.count("a bound: values told from their neighbours") == 4
-    assert text.count("simulated, no bound:") == 4
+    assert text.count("(simulated: ") == 5
     plain = found.to_dict()
     assert plain["leakages"][1]["simulated"]["releases"] == 20 and plain["repeated_method"]
 

@@ -405,7 +405,7 @@ def test_a_simulation_stands_beside_a_bound(tmp_path: Path) -> None:
     assert found.simulated.lower <= found.repeated_guess
     assert answered(tmp_path, "audit")["simulated"]["value"] == found.simulated.value
     told = CliRunner().invoke(app, ["audit", str(tmp_path / "file.toml")]).output
-    assert "Simulated, which is no bound" in told and "99.9 %" in told
+    assert "(simulated: " in told and "99.9% interval, no" in told
     assert sv.audit(written(tmp_path, **parts, count=1)).simulated is None
     exact = {**parts, "values": "[0, 1, 3]", "level": "eps = 1.5"}
     known = sv.audit(written(tmp_path, **exact, count=5))

@@ -21,8 +21,11 @@ from ._expected_losses import expected_loss as expected_loss
 from ._expected_losses import loss_curve as loss_curve
 from ._gain_bounds import RecordGain as RecordGain
 from ._gain_bounds import SimulatedGain as SimulatedGain
+from ._gain_bounds import gain_within as gain_within
 from ._listed_gains import record_gain as record_gain
 from ._listed_gains import repeated_gain as repeated_gain
+from ._listed_samples import simulated_gain as simulated_gain
+from ._listed_samples import simulated_record_gain as simulated_record_gain
 from ._one_record import OneRecord as OneRecord
 from ._plane_view import PlaneView as PlaneView
 from ._ratios import Ratios as Ratios

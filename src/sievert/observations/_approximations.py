@@ -314,19 +314,21 @@ def simulated_success(
     return mean_interval(np.exp(best - log_sum(logs + log_of(classes.total), axis=1)))
 
 
-def mean_interval(values: FloatArray, least: float = 0.0, most: float = 1.0) -> tuple[float, float]:
+def mean_interval(
+    values: FloatArray, least: float = 0.0, most: float = 1.0, risk: float = RISK
+) -> tuple[float, float]:
     """Interval for the mean of independent values between `least` and `most` (Maurer and Pontil, Thm 4)."""
-    size, log = len(values), math.log(4 / RISK)
+    size, log = len(values), math.log(4 / risk)
     mean, variance = float(values.mean()), float(values.var(ddof=1))
     margin = math.sqrt(2 * variance * log / size) + 7 * (most - least) * log / (3 * (size - 1))
     return max(least, mean - margin), min(most, mean + margin)
 
 
-def share_interval(hits: IntArray, samples: int) -> tuple[FloatArray, FloatArray]:
+def share_interval(hits: IntArray, samples: int, risk: float = RISK) -> tuple[FloatArray, FloatArray]:
     """Intervals for probabilities of which so many of the samples were hits (Clopper and Pearson)."""
     with np.errstate(invalid="ignore"):
-        lower = np.where(hits > 0, betaincinv(np.maximum(hits, 1), samples - hits + 1.0, RISK / 2), 0.0)
+        lower = np.where(hits > 0, betaincinv(np.maximum(hits, 1), samples - hits + 1.0, risk / 2), 0.0)
         upper = np.where(
-            hits < samples, betaincinv(hits + 1.0, np.maximum(samples - hits, 1), 1 - RISK / 2), 1.0
+            hits < samples, betaincinv(hits + 1.0, np.maximum(samples - hits, 1), 1 - risk / 2), 1.0
         )
     return lower, upper

@@ -21,11 +21,12 @@ from sievert.observations._line_windows import faded_sums
 from sievert.policies import Statistic
 from sievert.results import Result
 
-__all__ = ["Classes", "Found", "RecordGain", "SimulatedGain", "class_weights", "told", "worth"]
+__all__ = ["Classes", "Found", "RecordGain", "SimulatedGain", "class_weights", "gain_within", "told", "worth"]
 
 # Entries of a table of actions and classes.
 LARGEST_TABLE = 50_000_000
 BY_CLASS = "bound: what somebody gains who is told the record's contribution"
+BY_ODDS = "bound: what ε leaves of the odds of any two values"
 BY_CAPACITY = "bound: the capacity of the record's channel times the gain before"
 
 
@@ -78,6 +79,7 @@ class SimulatedGain(Result):
     lower, upper : interval that misses the gain with probability 0.1 % at most
     samples : records that were drawn, each with all releases
     releases : independent releases from the same data
+    given : the one situation of the other records that was simulated, where it matters ("": all are alike)
     """
 
     gain: str
@@ -86,6 +88,7 @@ class SimulatedGain(Result):
     upper: float
     samples: int
     releases: int
+    given: str = ""
 
     def __float__(self) -> float:
         return self.value
@@ -199,6 +202,47 @@ def class_weights(table: FloatArray, classes: Classes) -> FloatArray:
     require_size(len(table) * size, LARGEST_TABLE, "actions times cells", "use fewer actions or values")
     rows = [np.bincount(classes.place, row * classes.belief, size)[classes.possible] for row in table]
     return np.array(list({row.tobytes(): row for row in rows}.values()))
+
+
+def gain_within(adversary: Adversary, belief: FloatArray, nats: float, releases: int) -> RecordGain:
+    """At most what an adversary gains where no output changes the odds of two values by more than e^nats.
+
+    Parameters
+    ----------
+    adversary : a gain or loss over the values, in their order
+    belief : in each value before the releases
+    nats : of all releases together
+    releases : how many they are, to be said
+
+    Notes
+    -----
+    With gains in [0, 1] an action that is worth b comes to at most r·b/(1 - b + r·b), r = e^nats: likelihoods
+    between 1 and r raise a mean most where they are r on the largest gains (for other bounds the gains are
+    shifted and scaled). With m values, no gain that is never negative grows by more than m·r/(m - 1 + r), the
+    capacity; and the uncertainty in bits falls by at most nats·tanh(nats/2)/ln 2 (the divergence of two
+    laws so close). Nothing is gained beyond being told the value.
+    """
+    before = worth(adversary, belief)
+    places = np.arange(len(belief))
+    known = told(adversary, Classes(places, np.ones(len(belief), dtype=np.int64), places, belief))
+    ends, possible = adversary.bounds(), int((belief > 0).sum())
+    found = [known]
+    if isinstance(adversary, Shannon):
+        found.append(before - nats * math.tanh(nats / 2) / math.log(2))
+    elif ends is not None and ends[1] > ends[0] and math.isfinite(nats):
+        low, width = float(ends[0]), float(ends[1]) - float(ends[0])
+        share = (before - low) / width
+        # In terms of the odds: no overflow, however large ε is.
+        share = 1 - share if adversary.is_loss else share
+        most = share / (share + (1 - share) * math.exp(-nats)) if share > 0 else 0.0
+        found.append(low + width * (1 - most if adversary.is_loss else most))
+        if low >= 0 and not adversary.is_loss:
+            found.append(before * possible / (1 + (possible - 1) * math.exp(-nats)))
+    if adversary.is_loss:
+        after = min(before, max(found))
+        return RecordGain(adversary.name, before, after, after == before, after, before, BY_ODDS, releases)
+    after = max(before, min(found))
+    return RecordGain(adversary.name, before, after, after == before, before, after, BY_ODDS, releases)
 
 
 @singledispatch

@@ -23,7 +23,7 @@ from sievert.observations._repeats import first_equal_rows
 from sievert.observations._types import TypeTable, observation_count, types_of
 from sievert.policies import Answers
 
-__all__ = ["record_gain", "repeated_gain"]
+__all__ = ["distinct_situations", "record_gain", "repeated_gain", "situations_of"]
 
 SITUATIONS = "exact: every situation of the other records"
 TYPES = "exact by types in every situation of the other records"
@@ -46,16 +46,10 @@ def record_gain(
     count = observation_count(releases, GainError)
     finite = channel.finite()
     belief = as_prior(prior, answers.policy.values).astype(np.float64)
-    rows = context_rows(finite, answers)
-    rows = np.unique(np.where(rows >= 0, first_equal_rows(finite.log_matrix)[rows], -1), axis=0)
-    rows = rows[(np.where(rows >= 0, belief, 0.0) > 0).any(axis=1)]
-    if not len(rows):
-        raise PriorError("prior: no database is possible under it; give weight to a permitted value")
+    rows, beliefs = situations_of(finite, answers, belief)
     require_size(
         rows.size * finite.shape[1], LARGEST_WORK, "situations times values times outputs", "use fewer values"
     )
-    beliefs = np.where(rows >= 0, belief, 0.0)
-    beliefs /= beliefs.sum(axis=1, keepdims=True)
     befores = np.asarray(adversary.values(np.ascontiguousarray(beliefs.T)), dtype=np.float64)
     once = _once(adversary, finite.rounded(), rows, beliefs)
     found = (
@@ -67,6 +61,38 @@ def record_gain(
     ends = [item.bounds.lower if adversary.is_loss else item.bounds.upper for item in found]
     worst = max(range(len(found)), key=lambda i: (sign * ends[i], sign * (ends[i] - befores[i])))
     return _gain(adversary, float(befores[worst]), found[worst], count)
+
+
+def situations_of(channel: Channel, answers: Answers, belief: FloatArray) -> tuple[IndexArray, FloatArray]:
+    """[situation, value]: rows of the channel, -1 where the others leave a value impossible, and beliefs."""
+    rows = context_rows(channel, answers)
+    rows = np.unique(np.where(rows >= 0, first_equal_rows(channel.log_matrix)[rows], -1), axis=0)
+    rows = rows[(np.where(rows >= 0, belief, 0.0) > 0).any(axis=1)]
+    if not len(rows):
+        raise PriorError("prior: no database is possible under it; give weight to a permitted value")
+    beliefs = np.where(rows >= 0, belief, 0.0)
+    return rows, beliefs / beliefs.sum(axis=1, keepdims=True)
+
+
+def distinct_situations(
+    channel: Channel, rows: IndexArray, beliefs: FloatArray, most: int
+) -> list[int] | None:
+    """One of each group of situations that differ in rounding only; None where they are more than `most`."""
+    found: dict[bytes, int] = {}
+    for i, (row, belief) in enumerate(zip(rows, beliefs, strict=True)):
+        found.setdefault(_seen_in(channel, row, belief)[2], i)
+        if len(found) > most:
+            return None
+    return list(found.values())
+
+
+def _seen_in(channel: Channel, row: IndexArray, belief: FloatArray) -> tuple[Channel, IndexArray, bytes]:
+    """The reduced channel of one situation, the row of each value, and what is equal for equal situations."""
+    possible = belief > 0
+    distinct, place = np.unique(np.where(possible, row, row[possible][0]), return_inverse=True)
+    reduced = Channel.trusted(channel.log_matrix[distinct], "log").reduced()
+    key = np.round(reduced.log_matrix, 12).tobytes() + place.tobytes() + np.round(belief, 15).tobytes()
+    return reduced, place.ravel(), key
 
 
 def repeated_gain(channel: Channel, adversary: Adversary, belief: FloatArray, releases: int) -> RecordGain:
@@ -111,12 +137,9 @@ def _repeated(
     known: dict[bytes, Found] = {}
     found = []
     for row, belief, start in zip(rows, beliefs, once.tolist(), strict=True):
-        possible = belief > 0
-        distinct, place = np.unique(np.where(possible, row, row[possible][0]), return_inverse=True)
-        reduced = Channel.trusted(channel.log_matrix[distinct], "log").reduced()
-        key = np.round(reduced.log_matrix, 12).tobytes() + place.tobytes() + np.round(belief, 15).tobytes()
+        reduced, place, key = _seen_in(channel, row, belief)
         if key not in known:
-            known[key] = _situation(adversary, reduced, place.ravel(), belief, start, count)
+            known[key] = _situation(adversary, reduced, place, belief, start, count)
         found.append(known[key])
     return found
 

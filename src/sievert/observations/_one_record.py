@@ -51,9 +51,23 @@ class OneRecord(ABC):
 
     @abstractmethod
     def simulated(
-        self, releases: int = 1, rng: int | np.random.Generator | None = None, samples: int | None = None
+        self,
+        releases: int = 1,
+        rng: int | np.random.Generator | None = None,
+        samples: int | None = None,
+        adversary: Adversary | None = None,
+        share: int = 1,
     ) -> SimulatedGain:
-        """The guess by simulation, with its interval: an estimate beside a bound, never one itself."""
+        """The gain by simulation, with its interval: an estimate beside a bound, never one itself.
+
+        Parameters
+        ----------
+        releases : how many
+        rng : seed of the simulation
+        samples : records that are drawn; by default as many as take about a second, divided by `share`
+        adversary : by default the guess in one try
+        share : the part of the work, and of the risk that the interval misses the gain
+        """
 
     @abstractmethod
     def affinity(self, first: int, second: int) -> float:

@@ -19,10 +19,10 @@ from scipy.fft import irfft2, next_fast_len, rfft2
 
 from sievert.arrays import FloatArray, IntArray
 from sievert.channels import PlanarNoise
-from sievert.errors import GainError
+from sievert.errors import GainError, TooLargeError
 from sievert.measures import Adversary, Identity, MatrixAdversary, Shannon, Tries, posterior_vulnerability
 from sievert.numerics import UNIT, brief, generator_of, log_of, non_negative, require_size, whole
-from sievert.observations._approximations import share_interval
+from sievert.observations._approximations import RISK, share_interval
 from sievert.observations._gain_bounds import RecordGain, SimulatedGain
 from sievert.observations._one_record import OneRecord
 from sievert.observations._plane_chains import tree_of_neighbours
@@ -451,9 +451,9 @@ class PlaneView(OneRecord):
         releases: int = 1,
         rng: int | np.random.Generator | None = None,
         samples: int | None = None,
-        tries: int = 1,
-        metres: float | None = None,
+        adversary: Adversary | None = None,
         share: int = 1,
+        metres: float | None = None,
     ) -> SimulatedGain:
         """How often the likeliest cells near the noisy ones have the true one: an estimate beside a bound.
 
@@ -462,11 +462,15 @@ class PlaneView(OneRecord):
         releases : how many
         rng : seed of the simulation
         samples : places that are drawn; by default as many as take about a second, divided by `share`
-        tries : how many cells are named
+        adversary : who names one cell or several; by default one
+        share : the part of the work, and of the risk that the interval misses the gain
         metres : how far the middle of the cell that is guessed may be from the true one's; by default the
             cell itself is guessed
         """
-        count = observation_count(releases, GainError)
+        chosen = self.identity if adversary is None else adversary
+        if not isinstance(chosen, Identity | Tries):
+            raise TooLargeError(f"“{chosen.name}” names no set of cells, which is simulated", size=math.inf)
+        count, tries = observation_count(releases, GainError), int(chosen.tries)
         generator = generator_of(rng)
         reach = self._reach(count)
         # Margins around the likeliest cells, so that a disc is seen whole.
@@ -491,7 +495,7 @@ class PlaneView(OneRecord):
             belief, corner = self._believed(logs, seen, middle, reach)
             row, column = place[0] - corner[0], place[1] - corner[1]
             hits += _is_hit(belief, row, column, tries, radius)
-        lower, upper = share_interval(np.array([hits]), drawn)
+        lower, upper = share_interval(np.array([hits]), drawn, RISK / share)
         name = f"within {metres:g}" if metres is not None else "identity" if tries == 1 else f"{tries} tries"
         return SimulatedGain(name, hits / drawn, float(lower[0]), float(upper[0]), drawn, count)
 

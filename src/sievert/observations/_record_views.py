@@ -19,6 +19,7 @@ from sievert.arrays import FloatArray, IndexArray
 from sievert.channels import (
     CellNoise,
     GeometricLaw,
+    GroupNoise,
     NoiseChannel,
     PlanarNoise,
     SeveralNoise,
@@ -27,8 +28,8 @@ from sievert.channels import (
 )
 from sievert.errors import GainError, TooLargeError
 from sievert.measures import Adversary
-from sievert.numerics import generator_of, instance, whole
-from sievert.observations._approximations import mean_interval
+from sievert.numerics import instance, whole
+from sievert.observations._approximations import RISK
 from sievert.observations._cell_gains import gained_by_cells
 from sievert.observations._gain_bounds import Classes, Found, RecordGain, SimulatedGain, told, worth
 from sievert.observations._largest import Enclosed
@@ -38,23 +39,21 @@ from sievert.observations._one_record import OneRecord
 from sievert.observations._plane_view import PlaneView
 from sievert.observations._ratios import Ratios, log_affinity, ratios_after
 from sievert.observations._repeats import RepeatedGuess
-from sievert.observations._types import observation_count
-from sievert.observations._view_samples import (
-    beliefs_of_cells,
-    beliefs_on_line,
-    drawn_ratios,
-    gains_on_even_line,
+from sievert.observations._simulations import (
+    AT_ONCE,
+    FEWEST,
+    MOST,
+    SIMULATED,
+    Plan,
+    posterior_gains,
+    simulation,
 )
+from sievert.observations._table_samples import simulated_tables
+from sievert.observations._types import observation_count
+from sievert.observations._view_samples import drawn_ratios, gains_on_even_line, logs_of_cells, logs_on_line
 
 __all__ = ["CellView", "LineView", "RecordView", "record_view"]
 
-# Beliefs that one simulation computes by default, and how many records it draws at least and at most.
-SIMULATED = 30_000_000
-# Beliefs that are computed at once: they stay near the processor.
-AT_ONCE = 2_000_000
-# The least gain whose logarithm is taken.
-TINY = 1e-300
-FEWEST, MOST = 50, 20_000
 # Numbers that one series takes.
 WORK_OF_SERIES = 10
 
@@ -78,8 +77,11 @@ class RecordView(OneRecord):
         """What an adversary gains after some releases, enclosed."""
 
     @abstractmethod
-    def posteriors(self, releases: int, samples: int, generator: np.random.Generator) -> FloatArray:
-        """[value, sample]: beliefs after releases that are drawn at random, of records drawn by belief."""
+    def logs(self, values: IndexArray, releases: int, generator: np.random.Generator) -> FloatArray:
+        """[value, sample]: ln of the likelihood of releases that are drawn at random for records of `values`.
+
+        Those of one sample are known up to a number of their own.
+        """
 
     def work(self, adversary: Adversary, releases: int) -> int:
         """Numbers that one simulated record takes."""
@@ -89,7 +91,8 @@ class RecordView(OneRecord):
         self, adversary: Adversary, releases: int, samples: int, generator: np.random.Generator
     ) -> FloatArray:
         """What the adversary gains about records drawn by belief, after releases that are drawn at random."""
-        return np.asarray(adversary.values(self.posteriors(releases, samples, generator)), dtype=np.float64)
+        values = generator.choice(len(self.belief), samples, p=self.belief / self.belief.sum())
+        return posterior_gains(adversary, self.belief, self.logs(values, releases, generator))
 
     @abstractmethod
     def drawn(self, true: IndexArray, generator: np.random.Generator) -> FloatArray:
@@ -171,44 +174,30 @@ class RecordView(OneRecord):
         lower = after if exact else lower
         return RecordGain(adversary.name, before, after, exact, lower, upper, method, count)
 
-    def samples(self, adversary: Adversary, releases: int) -> int:
-        """Records that are drawn in about a second."""
-        return int(np.clip(SIMULATED // self.work(adversary, releases), FEWEST, MOST))
-
     def simulated(
         self,
         releases: int = 1,
         rng: int | np.random.Generator | None = None,
         samples: int | None = None,
         adversary: Adversary | None = None,
+        share: int = 1,
     ) -> SimulatedGain:
-        """The gain by simulation, with its interval: an estimate beside a bound, never one itself.
-
-        Parameters
-        ----------
-        releases : how many
-        rng : seed of the simulation
-        samples : records that are drawn; by default as many as take about a second
-        adversary : by default the guess in one try
-        """
-        count = observation_count(releases, GainError)
+        """The gain by simulation, with its interval: an estimate beside a bound, never one itself."""
         chosen = self.identity if adversary is None else adversary
-        work, size = self.work(chosen, count), self.samples(chosen, count)
-        number = size if samples is None else max(2, whole("samples", samples, GainError))
-        generator, step = generator_of(rng), max(1, AT_ONCE // work)
-        drawn = np.concatenate(
-            [
-                self.drawn_gains(chosen, count, min(step, number - start), generator)
-                for start in range(0, number, step)
-            ]
+        if self.is_cut:
+            return simulated_tables([self.noise], self.belief, chosen, releases, rng, samples, share)
+        count = observation_count(releases, GainError)
+        work = self.work(chosen, count)
+        number = int(np.clip(SIMULATED // work, FEWEST * share, MOST)) // share
+        if samples is not None:
+            number = max(2, whole("samples", samples, GainError))
+        return simulation(
+            chosen,
+            worth(chosen, self.belief),
+            self.log_lift(count),
+            lambda size, generator: self.drawn_gains(chosen, count, size, generator),
+            Plan(number, max(1, AT_ONCE // work), count, rng, RISK / share),
         )
-        least, most = chosen.bounds() or (min(0.0, float(drawn.min())), float(drawn.max()))
-        if least >= 0:
-            # No output multiplies a gain by more than the largest likelihood over the average one.
-            nats = math.log(max(worth(chosen, self.belief), TINY)) + self.log_lift(count)
-            most = min(most, math.exp(min(nats, 0.0)) if most <= 1 else math.exp(min(nats, 700.0)))
-        lower, upper = mean_interval(drawn, least, max(most, float(drawn.max())))
-        return SimulatedGain(chosen.name, float(drawn.mean()), lower, upper, number, count)
 
 
 def _first(found: float, before: float) -> float:
@@ -227,9 +216,9 @@ class CellView(RecordView):
         """The law of the likelihood ratio of one cell."""
         return ratios_after(self.noise.law, 1, releases)
 
-    def posteriors(self, releases: int, samples: int, generator: np.random.Generator) -> FloatArray:
+    def logs(self, values: IndexArray, releases: int, generator: np.random.Generator) -> FloatArray:
         """By drawing the ratio of every cell."""
-        return beliefs_of_cells(self.classes, self.ratios(releases), samples, generator)
+        return logs_of_cells(self.classes, self.ratios(releases), values, generator)
 
     def drawn(self, true: IndexArray, generator: np.random.Generator) -> FloatArray:
         """A ratio for every cell, the record's own where it is there."""
@@ -325,9 +314,9 @@ class LineView(RecordView):
             return gains_on_even_line(law, self.line, run, releases, samples, generator)
         return super().drawn_gains(adversary, releases, samples, generator)
 
-    def posteriors(self, releases: int, samples: int, generator: np.random.Generator) -> FloatArray:
+    def logs(self, values: IndexArray, releases: int, generator: np.random.Generator) -> FloatArray:
         """By drawing noise around every record's amount."""
-        return beliefs_on_line(self.noise.law, self.line, releases, samples, generator)
+        return logs_on_line(self.noise.law, self.line, releases, values, generator)
 
     def drawn(self, true: IndexArray, generator: np.random.Generator) -> FloatArray:
         """Noise around the record's amount, and its likelihood around every amount."""
@@ -392,8 +381,9 @@ def _of_sum(noise: SumNoise, belief: FloatArray, is_narrow: bool = False) -> One
     return LineView(noise, belief, is_narrow)
 
 
-@record_view.register
-def _of_several(noise: SeveralNoise, belief: FloatArray, is_narrow: bool = False) -> OneRecord:
+@record_view.register(SeveralNoise)
+@record_view.register(GroupNoise)
+def _of_several(noise: SeveralNoise | GroupNoise, belief: FloatArray, is_narrow: bool = False) -> OneRecord:
     # It sees each table through this very function.
     from sievert.observations._several_view import SeveralView
 

@@ -1,4 +1,4 @@
-"""One record seen through several tables at once: likelihood ratios of independent tables multiply.
+"""One record seen through several tables at once, or through sums by group: independent ratios multiply.
 
 Where values are all combinations of the cells of the tables and belief is a product, so is the guess. Else
 the states of all tables but the largest are gone through: for each of them the largest table's cells are
@@ -9,22 +9,24 @@ closed form, and the ε of all tables together bounds the guess.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from sievert.arrays import BoolArray, FloatArray, IntArray
-from sievert.channels import CellNoise, QuantileNoise, SeveralNoise
+from sievert.channels import CellNoise, GroupNoise, QuantileNoise, SeveralNoise, TableNoise
 from sievert.errors import TooLargeError
 from sievert.measures import Adversary, Identity
 from sievert.numerics import require_size
 from sievert.observations._gain_bounds import RecordGain, SimulatedGain
 from sievert.observations._one_record import OneRecord
-from sievert.observations._ratios import Ratios, ratios_after
+from sievert.observations._ratios import Ratios, log_affinity, ratios_after
 from sievert.observations._record_views import record_view
 from sievert.observations._repeats import RepeatedGuess
+from sievert.observations._table_samples import simulated_tables
+from sievert.policies import cells_moved
 
 __all__ = ["SeveralView"]
 
@@ -40,19 +42,22 @@ BY_STATES = "exact: over the states of the smaller tables"
 class SeveralView(OneRecord):
     """What releases of several tables tell about one record."""
 
-    noise: SeveralNoise
+    noise: SeveralNoise | GroupNoise
+
+    @cached_property
+    def parts(self) -> Sequence[TableNoise | QuantileNoise]:
+        """The tables, each with noise of its own."""
+        return self.noise.parts if isinstance(self.noise, SeveralNoise) else (self.noise,)
 
     @property
     def is_cut(self) -> bool:
         """Whether clamping hides some noise in a table."""
-        return any(
-            not isinstance(part, QuantileNoise) and part.limits is not None for part in self.noise.parts
-        )
+        return any(not isinstance(part, QuantileNoise) and part.limits is not None for part in self.parts)
 
     @cached_property
     def _kinds(self) -> IntArray:
         """[value, table]: which values a table never tells apart."""
-        return np.stack([part.statistic.alike[1] for part in self.noise.parts], axis=1)
+        return np.stack([part.statistic.alike[1] for part in self.parts], axis=1)
 
     @cached_property
     def _profiles(self) -> tuple[IntArray, FloatArray]:
@@ -69,8 +74,10 @@ class SeveralView(OneRecord):
 
     def guess(self, releases: int = 1) -> RepeatedGuess:
         """The best guess after independent releases from the same data."""
-        if any(isinstance(part, QuantileNoise) for part in self.noise.parts) or self.is_cut:
+        if any(isinstance(part, QuantileNoise) for part in self.parts) or self.is_cut:
             raise TooLargeError("a quantile, or what is clamped, has no closed form here", size=math.inf)
+        if any(isinstance(part, GroupNoise) for part in self.parts):
+            raise TooLargeError("sums by group have no closed form here", size=math.inf)
         found = self._by_product(releases)
         if found is None:
             after = min(max(self._by_states(releases), self.before), self.limit)
@@ -92,14 +99,26 @@ class SeveralView(OneRecord):
         )
 
     def simulated(
-        self, releases: int = 1, rng: int | np.random.Generator | None = None, samples: int | None = None
+        self,
+        releases: int = 1,
+        rng: int | np.random.Generator | None = None,
+        samples: int | None = None,
+        adversary: Adversary | None = None,
+        share: int = 1,
     ) -> SimulatedGain:
-        """Refused: several tables are not simulated together."""
-        raise TooLargeError("several tables are not simulated together", size=math.inf)
+        """The gain by simulation: all tables are drawn together, for a record that is the same in each."""
+        chosen = self.identity if adversary is None else adversary
+        return simulated_tables(self.parts, self.belief, chosen, releases, rng, samples, share)
 
     def affinity(self, first: int, second: int) -> float:
-        """The sum over the tables, for their noise is independent."""
-        return sum(record_view(part, self.belief).affinity(first, second) for part in self.noise.parts)
+        """The sum over the cells of all tables, for their noise is independent."""
+        pair = np.array([first]), np.array([second])
+        return sum(
+            log_affinity(part.law, int(steps[0]))
+            for part in self.parts
+            for steps in _moved(part, *pair)
+            if steps[0]
+        )
 
     def _by_product(self, releases: int) -> tuple[float, bool] | None:
         """The product of the tables' guesses, and whether it is exact; None where belief is no product."""
@@ -115,7 +134,7 @@ class SeveralView(OneRecord):
         if np.abs(together - weight).max() > SAME:
             return None
         after, exact = total, True
-        for noise, part in zip(self.noise.parts, parts, strict=True):
+        for noise, part in zip(self.parts, parts, strict=True):
             belief = np.zeros(len(self.belief))
             belief[noise.statistic.alike[0]] = part
             found = record_view(noise, belief).guess(releases)
@@ -125,7 +144,7 @@ class SeveralView(OneRecord):
     def _by_states(self, releases: int) -> float:
         """E max over the cells of the largest table, for every state of the others."""
         rows, weight = self._profiles
-        laws = [self._ratios(place, releases) for place in range(len(self.noise.parts))]
+        laws = [self._ratios(place, releases) for place in range(len(self.parts))]
         largest = max(range(len(laws)), key=lambda place: int(rows[:, place].max()))
         others = [place for place in range(len(laws)) if place != largest]
         cells = [np.unique(rows[self._moves(place, rows), place]) for place in range(len(laws))]
@@ -147,7 +166,7 @@ class SeveralView(OneRecord):
         return found
 
     def _ratios(self, place: int, releases: int) -> Ratios:
-        part = self.noise.parts[place]
+        part = self.parts[place]
         if not isinstance(part, CellNoise):
             raise TooLargeError("several tables that are no histograms have no closed form", size=math.inf)
         found = ratios_after(part.law, 1, releases)
@@ -157,7 +176,7 @@ class SeveralView(OneRecord):
 
     def _moves(self, place: int, rows: IntArray) -> IntArray:
         """Which profiles add to a cell of a table."""
-        statistic = self.noise.parts[place].statistic
+        statistic = self.parts[place].statistic
         amounts: IntArray = statistic.amount[statistic.alike[0]]
         return np.flatnonzero(amounts[rows[:, place]] != 0)
 
@@ -176,6 +195,13 @@ class SeveralView(OneRecord):
                     chances += law.log_pmf[atom]
                     shown[:, rows[:, place] == cell] += law.logs[atom][:, None]
             yield chances, shown
+
+
+def _moved(part: TableNoise | QuantileNoise, first: IntArray, second: IntArray) -> tuple[IntArray, IntArray]:
+    """Steps in the one or two cells of a table that two values move."""
+    if not isinstance(part, TableNoise):
+        raise TooLargeError(f"two values under {part.words()} have no closed form", size=math.inf)
+    return cells_moved(part.statistic, first, second)
 
 
 def _largest(best: FloatArray, moving: BoolArray, law: Ratios) -> FloatArray:

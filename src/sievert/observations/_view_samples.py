@@ -13,16 +13,17 @@ from sievert.observations._gain_bounds import Classes
 from sievert.observations._line import Line
 from sievert.observations._ratios import Ratios
 
-__all__ = ["beliefs_of_cells", "beliefs_on_line", "drawn_ratios", "gains_on_even_line"]
+# Edges of stairs, of all releases of one sample, that are counted one by one.
+MOST_EDGES = 1_000_000
+
+__all__ = ["drawn_ratios", "gains_on_even_line", "logs_of_cells", "logs_on_line"]
 
 
-def beliefs_of_cells(
-    classes: Classes, ratios: Ratios, samples: int, generator: np.random.Generator
+def logs_of_cells(
+    classes: Classes, ratios: Ratios, values: IndexArray, generator: np.random.Generator
 ) -> FloatArray:
     """[value, sample]: every cell's ratio is drawn under "nobody", the record's own where it is there."""
-    belief = classes.belief / classes.belief.sum()
-    true = classes.place[generator.choice(len(belief), samples, p=belief)]
-    return _normalised(classes.belief, drawn_ratios(classes, ratios, true, generator)[classes.place])
+    return np.asarray(drawn_ratios(classes, ratios, classes.place[values], generator)[classes.place])
 
 
 def drawn_ratios(
@@ -48,19 +49,18 @@ def drawn_ratios(
     return np.asarray(logs)
 
 
-def beliefs_on_line(
-    law: NoiseLaw, line: Line, releases: int, samples: int, generator: np.random.Generator
+def logs_on_line(
+    law: NoiseLaw, line: Line, releases: int, values: IndexArray, generator: np.random.Generator
 ) -> FloatArray:
     """[value, sample]: noise is drawn around the record's amount, once for each release."""
     summed = line.summed(releases)
     if summed is not None:
         # All releases together show as much as their sum.
         law, line, releases = summed.law, summed, 1
-    belief = line.classes.total[line.order]
-    true = line.places[generator.choice(len(belief), samples, p=belief / belief.sum())]
+    samples = len(values)
     noise = law.simulated(generator, releases * samples).reshape(releases, samples)
-    logs = _likelihoods(law, true + noise, line.places)
-    return _normalised(line.classes.belief, line.by_value(logs))
+    places = line.by_value(line.places.astype(np.float64))
+    return line.by_value(_likelihoods(law, places[values] + noise, line.places))
 
 
 def gains_on_even_line(
@@ -130,6 +130,11 @@ class _EvenLine:
 @singledispatch
 def _likelihoods(law: NoiseLaw, outputs: FloatArray, places: IntArray) -> FloatArray:
     """[place, sample]: ln of the likelihood of all outputs [release, sample]."""
+    return _one_by_one(law, outputs, places)
+
+
+def _one_by_one(law: NoiseLaw, outputs: FloatArray, places: IntArray) -> FloatArray:
+    """One release after the other."""
     found = np.zeros((len(places), outputs.shape[1]))
     for row in outputs:
         found += law.log_pmf(row - places[:, None])
@@ -139,6 +144,8 @@ def _likelihoods(law: NoiseLaw, outputs: FloatArray, places: IntArray) -> FloatA
 @_likelihoods.register
 def _staircase(law: StaircaseLaw, outputs: FloatArray, places: IntArray) -> FloatArray:
     """-ε times the stairs that all outputs together lie below the top: they are counted edge by edge."""
+    if float(np.abs(outputs).max(initial=0.0)) * len(outputs) > MOST_EDGES * law.sensitivity:
+        return _one_by_one(law, outputs, places)
     found = np.empty((len(places), outputs.shape[1]))
     first, last = float(places[0]), float(places[-1])
     for i in range(outputs.shape[1]):
@@ -172,12 +179,3 @@ def _geometric(law: GeometricLaw, outputs: FloatArray, places: IntArray) -> Floa
         left = below * places - sums[below, i]
         found[:, i] = -law.level.eps * (left + (sums[-1, i] - sums[below, i]) - (count - below) * places)
     return found
-
-
-def _normalised(belief: FloatArray, logs: FloatArray) -> FloatArray:
-    """Posterior beliefs from log-likelihoods [value, sample]."""
-    if not (belief > 0).all():
-        logs = np.where(belief[:, None] > 0, logs, -np.inf)
-    joint = np.exp(logs - logs.max(axis=0))
-    joint *= belief[:, None]
-    return np.asarray(joint / joint.sum(axis=0))

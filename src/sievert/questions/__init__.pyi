@@ -14,6 +14,10 @@ from ._accept import checks as checks
 from ._accept import kept_promise as kept_promise
 from ._accept import record_belief as record_belief
 from ._accuracy import accurate_report as accurate_report
+from ._beside import SAYS_NOTHING as SAYS_NOTHING
+from ._beside import bounded_words as bounded_words
+from ._beside import finely as finely
+from ._beside import guess_beside as guess_beside
 from ._curves import GuessCurve as GuessCurve
 from ._curves import MapOfNoise as MapOfNoise
 from ._curves import NoiseOfCell as NoiseOfCell

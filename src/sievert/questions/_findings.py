@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from sievert.channels import Channel, NoiseChannel, PlanarNoise
 from sievert.errors import TooLargeError
 from sievert.files import Scenario
-from sievert.measures import Adversary, Gain, Identity, Tries, Unit, WithinGain, adversary_title, leakage
+from sievert.measures import Adversary, Gain, Identity, Unit, WithinGain, adversary_title, leakage
 from sievert.numerics import brief, in_bits
-from sievert.observations import PlaneView, RecordGain, SimulatedGain, repeated_gain
+from sievert.observations import PlaneView, RecordGain, SimulatedGain, repeated_gain, simulated_gain
 from sievert.questions._seen import SEED, SHARE, Seen, belief_of
 from sievert.results import Result
 
@@ -50,6 +50,7 @@ class Finding(Result):
     least, repeated_least : where these are not exact, the other ends between which the gain certainly lies
     simulated : `repeated` by simulation, where it is not nearly exact (None: not simulated); an estimate with
         a 99.9 % interval, never a bound
+    simulated_once : the same of `after`
     """
 
     name: str
@@ -69,6 +70,7 @@ class Finding(Result):
     least: Any = None
     repeated_least: Any = None
     simulated: SimulatedGain | None = None
+    simulated_once: SimulatedGain | None = None
 
     @property
     def title(self) -> str:
@@ -196,6 +198,7 @@ def _record_finding(
         _other_end(once),
         _other_end(repeated),
         None if _is_narrow(repeated) else drawn(count),
+        None if _is_narrow(once) else drawn(1),
     )
 
 
@@ -248,10 +251,8 @@ def _drawn_places(
     plane: PlaneView, gain: Adversary, releases: int, metres: float | None = None
 ) -> SimulatedGain | None:
     """A gain about a place by simulation; None where its action is no set of cells, or it takes too long."""
-    if not isinstance(gain, Identity | Tries):
-        return None
     with suppress(TooLargeError):
-        return plane.simulated(releases, SEED, tries=int(gain.tries), metres=metres, share=SHARE)
+        return plane.simulated(releases, SEED, adversary=gain, metres=metres, share=SHARE)
     return None
 
 
@@ -272,6 +273,11 @@ def _finding(
             repeated = _after_all(gain, repeated, view)
     found = leakage(channel, belief, gain, kind="additive")
     factor = None if math.isnan(float(found.factor)) else found.factor
+    drawn = None
+    if repeated is not None and not _is_narrow(repeated):
+        with suppress(TooLargeError):
+            share = min(SHARE, len(view.scenario.gains))
+            drawn = simulated_gain(channel, gain, belief.astype(np.float64), releases, SEED, share)
     return Finding(
         gain.name,
         unit or gain.unit,
@@ -289,4 +295,5 @@ def _finding(
         EVERY_OUTPUT if repeated is None else repeated.method,
         None,
         None if repeated is None else _other_end(repeated),
+        drawn,
     )

@@ -13,7 +13,9 @@ from sievert.channels import Epsilon
 from sievert.files import Scenario
 from sievert.measures import RecordLeakage
 from sievert.numerics import in_percent
+from sievert.observations import SimulatedGain
 from sievert.questions._accept import Check, Promise, checks, kept_promise
+from sievert.questions._beside import guess_beside
 from sievert.questions._findings import Findings, Unanswered, findings
 from sievert.questions._seen import Seen, seen
 from sievert.results import Result
@@ -35,6 +37,8 @@ class Told(Result):
     repeated_exact: bool
     checks: tuple[Check, ...]
     unanswered: tuple[Unanswered, ...]
+    simulated: SimulatedGain | None
+    simulated_once: SimulatedGain | None
 
     @property
     def passed(self) -> bool:
@@ -79,12 +83,21 @@ class Told(Result):
         return f"The mechanism {promise}{accepted}: {subject} is guessed with probability {self._guesses()}."
 
     def _guesses(self) -> str:
-        most = "at most " if self.record_is_bound else ""
-        before, after = in_percent(self.record.before), f"{most}{in_percent(self.record.after)}"
+        before = in_percent(self.record.before)
         if self.observations == 1:
-            return f"{before} before and {after} after"
-        repeated = f"{'' if self.repeated_exact else 'at most '}{in_percent(self.repeated_guess)}"
-        return f"{before} before, {after} after one release and {repeated} after {self.observations}"
+            return f"{before} before and {self.guess_once} after"
+        often = f"{self.guess_after_all} after {self.observations}"
+        return f"{before} before, {self.guess_once} after one release and {often}"
+
+    @property
+    def guess_once(self) -> str:
+        """The guess after one release in words, with the simulation beside a bound."""
+        return guess_beside(self.record.after, not self.record_is_bound, self.simulated_once)
+
+    @property
+    def guess_after_all(self) -> str:
+        """The guess after all releases in words, with the simulation beside a bound."""
+        return guess_beside(self.repeated_guess, self.repeated_exact, self.simulated)
 
 
 @dataclass(frozen=True)
@@ -103,6 +116,8 @@ class Headline(Told):
     repeated_exact: bool
     checks: tuple[Check, ...]
     unanswered: tuple[Unanswered, ...]
+    simulated: SimulatedGain | None
+    simulated_once: SimulatedGain | None
 
 
 def headline(scenario: Scenario) -> Headline:
@@ -127,6 +142,8 @@ def headline(scenario: Scenario) -> Headline:
         repeated.exact,
         parts.checks,
         parts.findings[1] if parts.checks else (),
+        view.simulated(scenario.observations),
+        view.simulated(1),
     )
 
 

@@ -21,6 +21,7 @@ from sievert.channels import (
     CellNoise,
     Channel,
     GeometricLaw,
+    GroupNoise,
     NoiseChannel,
     NoiseLaw,
     PlanarNoise,
@@ -232,8 +233,9 @@ def _bounded(noise: NoiseChannel, view: Unlisted) -> OneRecord:
     return view.views[0]
 
 
-@_bounded.register
-def _several_bounded(noise: SeveralNoise, view: Unlisted) -> OneRecord:
+@_bounded.register(SeveralNoise)
+@_bounded.register(GroupNoise)
+def _several_bounded(noise: SeveralNoise | GroupNoise, view: Unlisted) -> OneRecord:
     return AllowedView(noise, view.views[0].belief, view)
 
 
@@ -274,10 +276,12 @@ def told_apart(noise: NoiseChannel, view: Seen, hardest: bool = False) -> Channe
     raise TooLargeError(f"two values under {noise.words()} are not listed", size=math.inf)
 
 
-@told_apart.register
-def _of_several(noise: SeveralNoise, view: Seen, hardest: bool = False) -> Channel:
+@told_apart.register(SeveralNoise)
+@told_apart.register(GroupNoise)
+def _of_several(noise: SeveralNoise | GroupNoise, view: Seen, hardest: bool = False) -> Channel:
     """By the cells that the two values move in every table: noise is independent, so that ratios multiply."""
-    if any(isinstance(part, QuantileNoise) for part in noise.parts):
+    parts = noise.parts if isinstance(noise, SeveralNoise) else (noise,)
+    if any(isinstance(part, QuantileNoise) for part in parts):
         raise TooLargeError(
             "how a quantile tells two values apart depends on all other records, so that breaches are not "
             "followed; `sievert audit` with [adversary] observations bounds how well one record is guessed "
@@ -285,16 +289,16 @@ def _of_several(noise: SeveralNoise, view: Seen, hardest: bool = False) -> Chann
             size=math.inf,
         )
     values = view.scenario.policy.values
-    kinds = np.column_stack([part.statistic.alike[1] for part in noise.parts])
+    kinds = np.column_stack([part.statistic.alike[1] for part in parts])
     chosen = np.unique(kinds, axis=0, return_index=True)[1]
     require_size(len(chosen), LARGEST_KINDS, "the values that some table tells apart", "ask `sievert audit`")
     first, second = (chosen[side] for side in np.triu_indices(len(chosen), 1))
     if not len(first):
         raise FileError(f"{view.scenario.source}, query: all values add the same, so nothing is told")
-    tables = [cells_moved(part.statistic, first, second) for part in noise.parts]
+    tables = [cells_moved(part.statistic, first, second) for part in parts]
     rows = np.column_stack([column for both in tables for column in both])
     moves, where = np.unique(rows, axis=0, return_index=True)
-    laws = [part.law for part in noise.parts if isinstance(part, TableNoise) for _ in range(2)]
+    laws = [part.law for part in parts if isinstance(part, TableNoise) for _ in range(2)]
     hidden: dict[tuple[int, int], float] = {}
     rate = [_affinity(laws, move, hidden) for move in moves.tolist()]
     place = int(np.argmin(rate) if hardest else np.argmax(rate))

@@ -12,9 +12,9 @@ from functools import singledispatch
 
 from sievert.channels import Channel, NoiseChannel, SeveralNoise, TableNoise
 from sievert.files import Scenario, added_noise
-from sievert.questions._seen_base import Seen, belief_of
+from sievert.questions._seen_base import SEED, SHARE, Seen, belief_of
 from sievert.questions._seen_listed import Listed
-from sievert.questions._seen_noise import SEED, SHARE, OnSeveral, OnTable, Unlisted
+from sievert.questions._seen_noise import OnSeveral, OnTable, Unlisted
 
 __all__ = ["SEED", "SHARE", "Seen", "Unlisted", "belief_of", "one_record_of", "seen"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -26,7 +27,9 @@ from sievert.limits.promises import LARGEST_RELEASES, ApproximateClaim, Claim, Z
 from sievert.measures import (
     Adversary,
     Capacity,
+    Identity,
     RecordLeakage,
+    gains,
     record_leakage,
 )
 from sievert.observations import (
@@ -46,15 +49,20 @@ __all__ = [
     "BY_PROMISE",
     "BY_RHO",
     "EXACT",
+    "SEED",
+    "SHARE",
     "Level",
     "Seen",
     "belief_of",
     "bits_of",
     "faded_guess",
     "is_narrow",
+    "largest_drawn",
     "largest_guess",
 ]
 
+# The seed of every simulation, and the part of the work of the first that each further one takes.
+SEED, SHARE = 0, 4
 EXACT = "exact: one record seen through the noise"
 ABOVE = "bound: one record seen through the noise"
 BY_PROMISE = "bound: what any mechanism of this ε allows after all releases"
@@ -79,6 +87,7 @@ class Seen(ABC):
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
         self._repeated: dict[int, RepeatedGuess] = {}
+        self._simulated: dict[int, SimulatedGain | None] = {}
         # What questions found and ask for again.
         self.kept: dict[str, Any] = {}
 
@@ -141,12 +150,23 @@ class Seen(ABC):
         """What an adversary gains about one record when all others are known."""
 
     def simulated(self, releases: int) -> SimulatedGain | None:
-        """The best guess after so many releases by simulation; None where nobody needs it, or too large."""
-        return None
+        """The best guess after so many releases by simulation; None where it is exact, or too large."""
+        if releases not in self._simulated:
+            exact = self.repeated(releases).exact
+            identity = gains.identity(self.scenario.policy.values)
+            self._simulated[releases] = None if exact else self._drawn(identity, releases, 1)
+        return self._simulated[releases]
 
     def simulated_gain(self, adversary: Adversary, releases: int) -> SimulatedGain | None:
-        """What an adversary gains by simulation; None where it is not simulated, or too large."""
-        return None
+        """What an adversary gains by simulation; None where it is too large for one."""
+        if isinstance(adversary, Identity):
+            return self.simulated(releases) or self._drawn(adversary, releases, 1)
+        # Some of the work of one simulation, since a file may name several adversaries.
+        return self._drawn(adversary, releases, SHARE)
+
+    @abstractmethod
+    def _drawn(self, adversary: Adversary, releases: int, share: int) -> SimulatedGain | None:
+        """A gain about one record by a part of the work of one simulation; None: too large."""
 
     @abstractmethod
     def _own_record(self) -> RecordLeakage:
@@ -265,6 +285,14 @@ def _even(values: int) -> FloatArray:
     found = np.full(values, 1 / values)
     found.flags.writeable = False
     return found
+
+
+def largest_drawn(found: Sequence[SimulatedGain], is_loss: bool = False) -> SimulatedGain:
+    """The simulation of the situation that gains most, with the interval for the largest of all of them."""
+    best = min if is_loss else max
+    ends = best(item.lower for item in found), best(item.upper for item in found)
+    most = best(found, key=lambda item: item.value)
+    return replace(most, lower=ends[0], upper=ends[1], samples=sum(item.samples for item in found))
 
 
 def largest_guess(views: tuple[OneRecord, ...], count: int) -> RepeatedGuess | None:

@@ -23,15 +23,18 @@ from sievert.observations import (
     RecordGain,
     ReleasesWithin,
     RepeatedGuess,
+    SimulatedGain,
     guess_limit,
     record_gain,
     record_view,
     releases_within,
     repeated_guess,
+    simulated_record_gain,
 )
 from sievert.policies import Answers
 from sievert.questions._seen_base import (
     EXACT,
+    SEED,
     Seen,
     belief_of,
     bits_of,
@@ -92,6 +95,18 @@ class Listed(Seen):
             return self._view.gain(adversary, releases)
         scenario = self.scenario
         return record_gain(scenario.channel, scenario.answers, adversary, releases, scenario.record_prior)
+
+    def _drawn(self, adversary: Adversary, releases: int, share: int) -> SimulatedGain | None:
+        """By the law of the noise where it has one, else in every situation of the others."""
+        scenario = self.scenario
+        with suppress(TooLargeError):
+            if self._view is not None:
+                return self._view.simulated(releases, SEED, adversary=adversary, share=share)
+        with suppress(TooLargeError):
+            return simulated_record_gain(
+                scenario.channel, scenario.answers, adversary, releases, scenario.record_prior, SEED, share
+            )
+        return None
 
     @property
     def uniform_bits(self) -> float:

@@ -37,10 +37,10 @@ from sievert.measures import (
 from sievert.observations import (
     OneRecord,
     RecordGain,
-    RecordView,
     ReleasesWithin,
     RepeatedGuess,
     SimulatedGain,
+    gain_within,
     ratios_after,
     record_view,
 )
@@ -52,21 +52,22 @@ from sievert.questions._seen_base import (
     BY_PROMISE,
     BY_RHO,
     EXACT,
+    SEED,
     Level,
     Seen,
     belief_of,
     bits_of,
     faded_guess,
     is_narrow,
+    largest_drawn,
     largest_guess,
 )
 from sievert.spaces import Metric, metrics
 
-__all__ = ["SEED", "SHARE", "OnSeveral", "OnTable", "Unlisted"]
+__all__ = ["OnSeveral", "OnTable", "Unlisted"]
 
-SEED = 0
-# Each further simulation takes this part of the first, and is left out where it would draw fewer records.
-SHARE, FEWEST = 4, 200
+# Situations of the other records that are simulated, each with its part of the work.
+MOST_SITUATIONS = 32
 
 
 class Unlisted(Seen):
@@ -77,7 +78,6 @@ class Unlisted(Seen):
     def __init__(self, scenario: Scenario, noise: NoiseChannel) -> None:
         super().__init__(scenario)
         self.noise = noise
-        self._drawn: dict[int, SimulatedGain | None] = {}
 
     @property
     def words(self) -> str:
@@ -135,36 +135,44 @@ class Unlisted(Seen):
 
     def gain(self, adversary: Adversary, releases: int = 1) -> RecordGain:
         """What an adversary gains about one record, in the situation of the others that gains most."""
-        found = [view.gain(adversary, releases) for view in self.views]
+        found: list[RecordGain] = []
+        try:
+            found = [view.gain(adversary, releases) for view in self.views]
+        except TooLargeError:
+            if self.scenario.policy.constrained:
+                raise
         if not found:
-            raise TooLargeError(f"one record under {self.noise.words()} is not listed", size=math.inf)
+            return self._bounded_gain(adversary, releases)
         return (min if adversary.is_loss else max)(found, key=lambda item: item.after)
 
-    def simulated(self, releases: int) -> SimulatedGain | None:
-        """Beside a bound; not where what others leave possible differs, or clamping hides some noise."""
-        if releases not in self._drawn:
-            self._drawn[releases] = self._simulated(releases)
-        return self._drawn[releases]
-
-    def _simulated(self, releases: int) -> SimulatedGain | None:
-        if len(self.views) != 1 or self.views[0].is_cut or self.repeated(releases).exact:
-            return None
-        with suppress(TooLargeError):
-            return self.views[0].simulated(releases, SEED)
-        return None
-
-    def simulated_gain(self, adversary: Adversary, releases: int) -> SimulatedGain | None:
-        view = self.views[0] if len(self.views) == 1 else None
-        if not isinstance(view, RecordView) or view.is_cut:
-            return None
+    def _bounded_gain(self, adversary: Adversary, releases: int) -> RecordGain:
+        """What ε allows any adversary; a guess in one try at most what any bound on it says."""
+        policy = self.scenario.policy
+        if policy.constrained or not adversary.is_convex:
+            raise TooLargeError(f"one record under {self.noise.words()} is not listed", size=math.inf)
         if isinstance(adversary, Identity):
-            return self.simulated(releases)
-        # Some of the work of one simulation, since a file may name several adversaries.
-        samples = view.samples(adversary, releases) // SHARE
-        if samples < FEWEST:
+            least = self.repeated(releases)
+            ends = least.guess if least.exact else least.before, least.guess
+            return RecordGain(
+                adversary.name, least.before, least.guess, least.exact, *ends, least.method, releases
+            )
+        apart = 1.0 if policy.hides_any_two else _furthest(policy)
+        nats = releases * apart * self.epsilon.nats if apart else 0.0
+        return gain_within(adversary, self.belief, nats, releases)
+
+    def _drawn(self, adversary: Adversary, releases: int, share: int) -> SimulatedGain | None:
+        """In the situation of the others where it is most, each with its part of the work and of the risk."""
+        views = self.views
+        if not views or len(views) > MOST_SITUATIONS:
             return None
         with suppress(TooLargeError):
-            return view.simulated(releases, SEED, samples, adversary)
+            return largest_drawn(
+                [
+                    view.simulated(releases, SEED, adversary=adversary, share=share * len(views))
+                    for view in views
+                ],
+                adversary.is_loss,
+            )
         return None
 
     @cached_property
@@ -258,25 +266,6 @@ class OnSeveral(Unlisted):
             return min(1.0, policy_guess(claim, scenario.policy, record_belief(scenario))[0].upper)
         return 1.0
 
-    def gain(self, adversary: Adversary, releases: int = 1) -> RecordGain:
-        """What an adversary gains; a guess in one try at most what the ε of all tables allows."""
-        try:
-            return super().gain(adversary, releases)
-        except TooLargeError:
-            if not isinstance(adversary, Identity):
-                raise
-        found = self.repeated(releases)
-        return RecordGain(
-            adversary.name,
-            found.before,
-            found.guess,
-            False,
-            found.before,
-            found.guess,
-            found.method,
-            releases,
-        )
-
     @property
     def absence(self) -> bool:
         return self.noise.absence
@@ -307,6 +296,16 @@ def _two_rows(noise: TableNoise, steps: int, times: int) -> Channel:
         certain = math.log(found.hidden)
         rows = np.concatenate([rows, [[certain, -math.inf], [-math.inf, certain]]], axis=1)
     return Channel.trusted(rows, "log")
+
+
+def _furthest(policy: Policy) -> float:
+    """The largest distance of two values of one record; inf where some are not joined, or too many."""
+    metric = policy.record_metric
+    if metric.uniform_distance is not None:
+        return float(metric.uniform_distance)
+    with suppress(TooLargeError):
+        return float(np.max(metric.matrix, initial=0.0))
+    return math.inf
 
 
 def _possible(policy: Policy) -> BoolArray | None:

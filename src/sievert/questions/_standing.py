@@ -18,8 +18,10 @@ from sievert.limits import MEETS, grid_of, policy_guess, worst_leakage
 from sievert.limits.promises import LARGEST_RELEASES, ApproximateClaim, Claim, claim_of
 from sievert.measures import record_leakage
 from sievert.numerics import in_bits, in_percent
+from sievert.observations import SimulatedGain
 from sievert.policies import Policy
 from sievert.questions._accept import record_belief
+from sievert.questions._beside import finely
 from sievert.results import Result
 
 if TYPE_CHECKING:
@@ -34,10 +36,11 @@ LARGEST_SOLVED, LARGEST_UNIFORM = 60, 1000
 
 @dataclass(frozen=True)
 class Amount(Result):
-    """A number, exact or (`exact` False) an upper bound."""
+    """A number, exact or (`exact` False) an upper bound, with what a simulation finds beside it."""
 
     value: float
     exact: bool = True
+    simulated: SimulatedGain | None = None
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,13 @@ class StandingRow(Result):
         """The row as cells of a table, with "at most" where a number is a bound."""
         amounts = (Amount(self.before), self.mechanism, self.promise, self.anything)
         return [self.what, *(self._text(amount) for amount in amounts)]
+
+    def simulated_texts(self) -> list[str] | None:
+        """Cells below the row: what a simulation finds where the mechanism's number is a bound."""
+        drawn = None if self.mechanism is None else self.mechanism.simulated
+        if drawn is None:
+            return None
+        return ["  by simulation", "", f"{finely(drawn.lower)} to {finely(drawn.upper)}", "", ""]
 
     def _text(self, amount: Amount | None) -> str:
         if amount is None:
@@ -117,7 +127,7 @@ def guesses(scenario: Scenario, audit: Told) -> list[StandingRow]:
             f"guess about {one}",
             "probability",
             record.before,
-            Amount(record.after, not record.is_bound),
+            Amount(record.after, not record.is_bound, audit.simulated_once),
             _promised_guess(scenario, claim, record.before),
             certain,
         )
@@ -128,7 +138,7 @@ def guesses(scenario: Scenario, audit: Told) -> list[StandingRow]:
                 f"guess after {audit.observations} releases",
                 "probability",
                 record.before,
-                Amount(audit.repeated_guess, audit.repeated_exact),
+                Amount(audit.repeated_guess, audit.repeated_exact, audit.simulated),
                 _after_all(scenario, audit),
                 certain,
             )

@@ -71,6 +71,7 @@ class Audit(Told):
     standing : what this mechanism, its promise and any mechanism give away, side by side
     simulated : the best guess after all releases by simulation, beside a bound (None: the guess is exact, or
         there is no simulation); an estimate with a 99.9 % interval, never a bound
+    simulated_once : the same after one release
     unanswered : adversaries of the file whose gain is not known, each with the reason
     inference : what the release tells about the secret of [inference] (None: the file has no such table)
     together : what each of several tables costs and how far off it is (None: there is only one)
@@ -108,6 +109,7 @@ class Audit(Told):
     proved: bool | None = None
     standing: Standing = field(default_factory=Standing)
     simulated: SimulatedGain | None = None
+    simulated_once: SimulatedGain | None = None
     unanswered: tuple[Unanswered, ...] = ()
     inference: Inference | None = None
     interval: IntervalFacts | None = None
@@ -208,6 +210,7 @@ def audit(scenario: Described | str | Path) -> Audit | Result:
         exact_eps=view.exact_eps,
         proved=view.proved,
         simulated=view.simulated(scenario.observations),
+        simulated_once=view.simulated(1),
         unanswered=unanswered,
         inference=_inference(scenario),
         interval=_interval(scenario.channel, scenario),

@@ -26,6 +26,7 @@ from sievert.observations import (
     predicate_breach,
     predicate_members,
 )
+from sievert.questions._beside import finely
 from sievert.questions._record_breach import (
     about_predicate,
     half_time,
@@ -100,13 +101,20 @@ class BreachReport(Result):
         if last.observations == 1:
             return (
                 f"One observation: {self.secret} is guessed with probability {start} before and "
-                f"{chance_words(last)} after."
+                f"{self._chance(last)} after."
             )
         return (
             f"{last.observations} observations: {self.secret} is guessed with probability {start} before, "
-            f"{chance_words(first)} after {observation_words(first.observations)} and {chance_words(last)} "
+            f"{self._chance(first)} after {observation_words(first.observations)} and {self._chance(last)} "
             f"after {last.observations}."
         )
+
+    def _chance(self, point: SuccessProbability) -> str:
+        """Both ends between which the chance surely lies, with the simulation of the last of them."""
+        words, drawn = chance_words(point), self.simulated
+        if drawn is None or point.exact or point.observations != drawn.releases:
+            return words
+        return f"{words} (simulated: {finely(drawn.lower)} to {finely(drawn.upper)})"
 
 
 def read_range(text: str) -> list[int]:

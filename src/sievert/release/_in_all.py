@@ -18,8 +18,9 @@ from sievert.errors import SievertError
 from sievert.ledger import EPS, Currency, Ledger, Relation
 from sievert.limits.promises import ApproximateClaim, Claim, ZeroConcentratedClaim
 from sievert.numerics import exp_or_infinity
+from sievert.observations import SimulatedGain
 from sievert.policies import Policy
-from sievert.questions import Seen, TableShare, promised_guess, record_belief, seen, together_of
+from sievert.questions import Seen, TableShare, guess_beside, promised_guess, record_belief, seen, together_of
 from sievert.release._account import Cost
 from sievert.release._plan import Plan
 from sievert.release._relations import relation_of
@@ -42,12 +43,19 @@ class InAll(Result):
     eps : what they cost each person in all, in the ledger's currency
     guess : best guess about one record after them (None: no single number)
     exact : whether the guess is exact; otherwise an upper bound
+    simulated : beside a bound on this mechanism's guess, what a simulation finds (None: none was made)
     """
 
     releases: int | None
     eps: Fraction
     guess: float | None
     exact: bool
+    simulated: SimulatedGain | None = None
+
+    @property
+    def words(self) -> str:
+        """The guess in words; "" where there is no single number."""
+        return "" if self.guess is None else guess_beside(self.guess, self.exact, self.simulated)
 
 
 @dataclass(frozen=True)
@@ -65,6 +73,7 @@ class Effect(Result):
     exhausted : what any releases of the whole budget allow; None without a ledger
     symbol : of the ledger's currency, ε or ρ
     tables : what each of several tables costs, and how far off it is
+    guess_simulated : beside a bound on the guess afterwards, what a simulation finds
     """
 
     central: bool
@@ -83,6 +92,7 @@ class Effect(Result):
     exhausted: InAll | None = None
     symbol: str = "ε"
     tables: tuple[TableShare, ...] = ()
+    guess_simulated: SimulatedGain | None = None
 
 
 def effect_of(plan: Plan, ledger: Ledger | None, cost: Cost | None, counted: bool = False) -> Effect:
@@ -102,6 +112,7 @@ def effect_of(plan: Plan, ledger: Ledger | None, cost: Cost | None, counted: boo
         guess is not None and guess.is_bound,
         _factors(plan),
         tables=_tables(plan),
+        guess_simulated=None if view is None else view.simulated(1),
     )
     if ledger is None or cost is None:
         return found
@@ -164,10 +175,12 @@ def _own(view: Seen, bound: InAll) -> InAll:
     """The guess after so many releases of this mechanism, never above what their ε allows."""
     if bound.releases is None or not 1 <= bound.releases <= MOST_RELEASES:
         return bound
+    count = bound.releases
     with suppress(SievertError):
-        found = view.repeated(bound.releases)
+        found = view.repeated(count)
         if found.exact or bound.guess is None or found.guess < bound.guess:
-            return replace(bound, guess=found.guess, exact=found.exact)
+            bound = replace(bound, guess=found.guess, exact=found.exact)
+        return replace(bound, simulated=None if bound.exact else view.simulated(count))
     return bound
 
 

@@ -14,6 +14,7 @@ from sievert.files import Described, Scenario, described, load_scenario
 from sievert.ledger import UNIT, WITHOUT_RELATION, Ledger
 from sievert.mechanisms import on_cells
 from sievert.numerics import flag, number
+from sievert.observations import SimulatedGain
 from sievert.questions import Check, TableShare, belief_of
 from sievert.release._acceptance import acceptance, broken_claim
 from sievert.release._account import Cost
@@ -103,6 +104,7 @@ class Preview(Result):
     plan : the plan whose next slot it would take, at no cost; None where it is charged alone
     pair : two states of a record that attain the cost, where they are known
     tables : what each of several tables would cost, and how far off it would be
+    guess_simulated : beside a bound on the guess afterwards, what a simulation finds; no bound
     """
 
     title: str
@@ -137,6 +139,7 @@ class Preview(Result):
     pair: tuple[str, str] | None = None
     tables: tuple[TableShare, ...] = ()
     beside: Beside | None = None
+    guess_simulated: SimulatedGain | None = None
 
     @property
     def possible(self) -> bool:
@@ -247,6 +250,7 @@ def preview(
         None if cost is None or cost.shown is None else (cost.shown[0], cost.shown[1]),
         effect.tables,
         beside=_beside(plan),
+        guess_simulated=effect.guess_simulated,
     )
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterator
-from functools import singledispatch
+from functools import partial, singledispatch
 from pathlib import Path
 from typing import Any
 
 from sievert.files import Scenario
 from sievert.numerics import belief_growth, guess_words, in_bits, in_percent, in_share, number, times
-from sievert.questions import Finding, Unanswered
+from sievert.observations import SimulatedGain
+from sievert.questions import SAYS_NOTHING, Finding, Unanswered, bounded_words, finely
 from sievert.questions.audit import Audit
 from sievert.questions.samples import SamplesAudit
 from sievert.report._page import Page, Table, page_html
@@ -125,17 +126,14 @@ def _change(first: Hashable, second: Hashable, records: int) -> str:
 
 def _record(audit: Audit) -> list[str]:
     record = audit.record
-    before, after = in_percent(record.before), in_percent(record.after)
-    most = "at most " if audit.record_is_bound else ""
+    before, after = in_percent(record.before), audit.guess_once
     growth = "no more than before" if record.after == record.before else in_bits(record.bits, 3)
     if audit.records == 1:
-        lines = [
-            f"It is guessed with probability {before} now and {most}{after} after the release ({growth})."
-        ]
+        lines = [f"It is guessed with probability {before} now and {after} after the release ({growth})."]
     else:
         lines = [
             f"Someone who knows everything except one record guesses it with probability {before} "
-            f"now and {most}{after} after the release ({growth})."
+            f"now and {after} after the release ({growth})."
         ]
     if audit.radii and audit.epsilon.nats > 0:
         lines.append(belief_growth("places" if audit.on_map else "values", audit.radii, " m" * audit.on_map))
@@ -147,17 +145,15 @@ def _record(audit: Audit) -> list[str]:
         )
     if audit.observations > 1:
         total = _level(audit, audit.person_records, audit.observations)
+        nothing = audit.simulated is not None and audit.repeated_guess >= SAYS_NOTHING
         lines.append(
             f"After {audit.observations} independent releases of the same data: "
-            f"{'exactly' if audit.repeated_exact else 'at most'} {in_percent(audit.repeated_guess)} "
-            f"(total {total}){_by(audit.repeated_exact, audit.repeated_method)}."
+            f"{'exactly ' if audit.repeated_exact else ''}{audit.guess_after_all} "
+            f"(total {total}){_by(nothing or audit.repeated_exact, audit.repeated_method)}."
         )
-    if audit.simulated is not None:
-        found = audit.simulated
-        lines.append(
-            f"Simulated, which is no bound: {_fine(found.value)} after {found.releases} of them, between "
-            f"{_fine(found.lower)} and {_fine(found.upper)} (99.9 %; {found.samples:,} records drawn)."
-        )
+    drawn = audit.simulated or audit.simulated_once
+    if drawn is not None:
+        lines.append(_simulated(drawn))
     return lines + _budget(audit)
 
 
@@ -168,9 +164,12 @@ def _level(audit: Audit, owned: int, releases: int) -> str:
     return f"ε = {audit.epsilon.nats * owned * releases:.4g}"
 
 
-def _fine(share: float) -> str:
-    """A probability with the digits that tell the ends of an interval apart."""
-    return in_percent(share) if share < 0.001 else f"{100 * share:.3g}%"
+def _simulated(found: SimulatedGain) -> str:
+    """How the simulation was made, said once; an interval is wherever one is printed."""
+    given = f", with {found.given}" if found.given else ""
+    return (
+        f"Simulated: {found.samples:,} records drawn{given}; an estimate with its 99.9% interval, no bound."
+    )
 
 
 def _by(exact: bool, method: str) -> str:
@@ -213,17 +212,13 @@ OPENINGS = {
 
 def _finding(item: Finding) -> str:
     name = OPENINGS.get(item.name, item.name[0].upper() + item.name[1:])
-    before, after = _amount(item, float(item.before)), _bounded(item, item.after, item.exact, item.least)
+    before, after = _amount(item, float(item.before)), _after(item)
     release = "" if item.releases == 1 else " one release"
     sentence = f"{name}: {before} before, {after} after{release}{_growth(item)}"
     if item.releases > 1:
-        often = _bounded(item, item.repeated, item.repeated_exact, item.repeated_least)
-        sentence += f", {often} after {item.releases}"
-    sentence += _by(_is_shown(item), item.repeated_method).replace(", a bound", "; a bound")
-    if item.simulated is not None:
-        found = item.simulated
-        ends = f"{_amount(item, found.lower)} to {_amount(item, found.upper)}"
-        sentence += f"; simulated, no bound: {_amount(item, found.value)} ({ends}, 99.9 %)"
+        sentence += f", {_after_all(item)} after {item.releases}"
+    if not (item.simulated is not None and _says_nothing(item, item.repeated)):
+        sentence += _by(_is_shown(item), item.repeated_method).replace(", a bound", "; a bound")
     if item.blind_guess is not None:
         sentence += f"; best blind guess: {guess_words(item.blind_guess)}"
     return sentence + "."
@@ -297,7 +292,7 @@ def _worst(audit: Audit) -> list[str]:
 STANDING = (
     "This mechanism: what the file's own gives away. This promise ({}): the most that any mechanism with the "
     "same promise could. Any mechanism: what there is to give away when nothing is promised. “At most” marks "
-    "a bound; every other number is exact."
+    "a bound; below it is the 99.9% interval of a simulation. Every other number is exact."
 )
 
 
@@ -314,7 +309,8 @@ def _page_of_audit(result: Audit, scenario: Scenario) -> Callable[[str], str]:
 
 def table(audit: Audit) -> tuple[list[str], list[list[str]]]:
     """This mechanism, this promise, any mechanism: header and rows, in the terminal as on the page."""
-    return audit.standing.header, [row.texts() for row in audit.standing.rows]
+    rows = [(row.texts(), row.simulated_texts()) for row in audit.standing.rows]
+    return audit.standing.header, [cells for both in rows for cells in both if cells is not None]
 
 
 def page(audit: Audit, scenario: Scenario, command: str = "") -> str:
@@ -353,19 +349,44 @@ def leakages(audit: Audit) -> tuple[list[str], list[list[Any]]]:
     header += [f"after {audit.observations}"] * many + ["factor", "bits", "difference"]
     rows: list[list[Any]] = []
     for item in audit.leakages:
-        after = _bounded(item, item.after, item.exact, item.least)
-        repeated = [_bounded(item, item.repeated, item.repeated_exact, item.repeated_least)] * many
+        after, repeated = _after(item), [_after_all(item)] * many
         growth = [item.factor, item.bits, _amount(item, float(item.difference))]
         rows.append([item.title, _amount(item, float(item.before)), after, *repeated, *growth])
     rest = [None] * (len(header) - 3)
     return header, rows + [[item.name, None, "not known", *rest] for item in audit.unanswered]
 
 
-def _bounded(item: Finding, value: float, exact: bool, other: float | None) -> str:
+def _after(item: Finding) -> str:
+    return _bounded(item, item.after, item.exact, item.least, item.simulated_once)
+
+
+def _after_all(item: Finding) -> str:
+    return _bounded(item, item.repeated, item.repeated_exact, item.repeated_least, item.simulated)
+
+
+def _bounded(
+    item: Finding, value: float, exact: bool, other: float | None, drawn: SimulatedGain | None
+) -> str:
     """The amount with the word of a bound, unless both ends are written alike: losses are at least that."""
     bound, shown = "at least " if item.unit in LOSSES else "at most ", _amount(item, float(value))
     alike = other is not None and _amount(item, float(other)) == shown
-    return shown if exact or alike else f"{bound}{shown}"
+    if exact or alike:
+        return shown
+    return bounded_words(f"{bound}{shown}", not _says_nothing(item, value), drawn, partial(_finely, item))
+
+
+def _says_nothing(item: Finding, value: float) -> bool:
+    """Whether a bound on a probability reads as what holds of any."""
+    return item.unit in ("probability", "risk") and _amount(item, float(value)) in (
+        "100%",
+        "almost 100%",
+        "0%",
+    )
+
+
+def _finely(item: Finding, value: float) -> str:
+    """An end of an interval: more digits than a percentage has."""
+    return finely(value) if item.unit in ("probability", "risk") else _amount(item, value)
 
 
 def _is_shown(item: Finding) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 from sievert.files import Scenario
 from sievert.numerics import in_bits, in_percent, times
 from sievert.observations import BreachCurve
+from sievert.questions import finely
 from sievert.questions.breach import (
     BAR,
     MOST_POINTS,
@@ -172,8 +173,8 @@ def _many(report: BreachReport) -> list[str]:
     if report.simulated is not None:
         drawn = report.simulated
         lines.append(
-            f"A simulation of {drawn.samples} records guesses {in_percent(drawn.value)} of them: between "
-            f"{in_percent(drawn.lower)} and {in_percent(drawn.upper)} at 99.9% confidence, no bound."
+            f"A simulation of {drawn.samples:,} records guesses {finely(drawn.value)} of them: between "
+            f"{finely(drawn.lower)} and {finely(drawn.upper)} at 99.9% confidence, no bound."
         )
     total = last.observations - report.found.success[0].observations + 1
     if MOST_POINTS < total != len(report.found.success):

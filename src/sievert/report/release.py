@@ -11,7 +11,7 @@ from typing import Any
 
 from sievert.files import Scenario, added_noise
 from sievert.numerics import amount, belief_growth, in_percent, number
-from sievert.questions import TableShare, seen
+from sievert.questions import TableShare, guess_beside, seen
 from sievert.release import Effect, InAll, NoisyTable, PlannedReleases, Preview, Release
 from sievert.report import plots
 from sievert.report._audit_pictures import noise_pictures, releases_picture
@@ -95,16 +95,13 @@ def _table_error(table: TableShare, confidence: float) -> str:
 
 def _leakage(found: Preview | Effect) -> Iterator[str]:
     if found.guess_before is not None and found.guess_after is not None:
-        most = "at most " if found.guess_is_bound else ""
+        after = guess_beside(found.guess_after, not found.guess_is_bound, found.guess_simulated)
         who = (
             "Someone who knows every other record guesses the remaining one"
             if found.central
             else "It is guessed"
         )
-        yield (
-            f"{who} with probability "
-            f"{in_percent(found.guess_before)} before and {most}{in_percent(found.guess_after)} after."
-        )
+        yield (f"{who} with probability {in_percent(found.guess_before)} before and {after} after.")
     if found.factors:
         yield belief_growth("places", found.factors, " m")
     yield from _in_all(found)
@@ -138,9 +135,7 @@ def _spent(whole: InAll, alike: InAll | None, amount: str, symbol: str) -> str:
 
 
 def _guess_of(item: InAll) -> str:
-    if item.guess is None:
-        return ""
-    return f": the guess is right with probability {'' if item.exact else 'at most '}{in_percent(item.guess)}"
+    return "" if item.guess is None else f": the guess is right with probability {item.words}"
 
 
 def _ledger(found: Preview) -> Iterator[str]:
@@ -347,9 +342,9 @@ def _glance(
     if found.kept is not None:
         yield "a value stays as it is", f"{in_percent(found.kept)} or more"
     if found.guess_before is not None and found.guess_after is not None:
-        most = "at most " if found.guess_is_bound else ""
+        after = guess_beside(found.guess_after, not found.guess_is_bound, found.guess_simulated)
         yield "best guess about one record before", in_percent(found.guess_before)
-        yield "after this release", f"{most}{in_percent(found.guess_after)}"
+        yield "after this release", after
     alike = found.alike
     for name, item in (
         ("after all releases of the ledger", found.together),
@@ -357,7 +352,7 @@ def _glance(
         ("when all is spent on any releases", found.exhausted),
     ):
         if item is not None and item.guess is not None and (item.releases or 2) > 1:
-            yield name, f"{'' if item.exact else 'at most '}{in_percent(item.guess)}"
+            yield name, item.words
     if left is not None:
         yield "left in the ledger afterwards", f"{found.symbol} = {number(left)}{per}"
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from sievert.channels import Channel, NoiseChannel, SeveralNoise
 from sievert.numerics import guess_words, in_bits, in_percent, number
-from sievert.questions import Headline, NoiseOfCell, guesses, noise_picture, together_of
+from sievert.questions import Headline, NoiseOfCell, guess_beside, guesses, noise_picture, together_of
 from sievert.questions import headline as first_sentence
 from sievert.questions.audit import Audit
 from sievert.report import (
@@ -57,16 +57,12 @@ def _facts(found: Headline, unit: str) -> dict[str, tuple[str, str]]:
     most = "at most " if found.record_is_bound else ""
     told = {
         "guess before": (in_percent(found.record.before), "probability"),
-        "guess after": (f"{most}{in_percent(found.record.after)}", "probability"),
+        "guess after": (found.guess_once, "probability"),
         "growth": (f"{most}{in_bits(found.record.bits, 3)}", "bits"),
         "ε": (f"{found.epsilon.nats:.6g}" if math.isfinite(found.epsilon.nats) else "∞", unit),
     }
     if found.observations > 1:
-        most = "" if found.repeated_exact else "at most "
-        told[f"guess after {found.observations} releases"] = (
-            f"{most}{in_percent(found.repeated_guess)}",
-            "probability",
-        )
+        told[f"guess after {found.observations} releases"] = (found.guess_after_all, "probability")
     return told
 
 
@@ -91,9 +87,8 @@ def guess(case: Case, settings: Settings) -> Shown:
 
 
 def _about_record(told: Headline) -> str:
-    what, most = "the value" if told.records == 1 else "one record", "at most " * told.record_is_bound
-    before, after = in_percent(told.record.before), in_percent(told.record.after)
-    return f"{what[0].upper()}{what[1:]} is guessed with {before} before and {most}{after} after one release."
+    what, before = "The value" if told.records == 1 else "One record", in_percent(told.record.before)
+    return f"{what} is guessed with {before} before and {told.guess_once} after one release."
 
 
 def is_brief(settings: Settings) -> bool:
@@ -192,12 +187,11 @@ def epsilon(case: Case, settings: Settings) -> Shown:
             f"{case.of_records.mechanism.words()} has no other ε to draw the guess against.",
             "Ask how the guess grows over releases.",
         )
-    before, after = (in_percent(share) for share in (case.view.record.before, case.view.record.after))
-    most = "at most " if case.view.record.is_bound else ""
+    record = case.view.record
+    before = in_percent(record.before)
+    after = guess_beside(record.after, not record.is_bound, case.view.simulated(1))
     nats = case.of_records.epsilon.nats
-    sentence = (
-        f"At ε = {nats:.6g} one record is guessed with {most}{after} after one release, {before} before."
-    )
+    sentence = f"At ε = {nats:.6g} one record is guessed with {after} after one release, {before} before."
     return of_pictures(sentence, pictures)
 
 
@@ -206,7 +200,7 @@ def releases(case: Case, settings: Settings) -> Shown:
     count = case.of_records.observations
     pictures = list(releases_picture(case.view, max(FEWEST_RELEASES, 2 * count)))
     found = case.view.repeated(count)
-    most = "" if found.exact else "at most "
+    guessed = guess_beside(found.guess, found.exact, case.view.simulated(count))
     often = "one release" if count == 1 else f"{count} releases"
-    sentence = f"After {often} of the same data one record is guessed with {most}{in_percent(found.guess)}."
+    sentence = f"After {often} of the same data one record is guessed with {guessed}."
     return of_pictures(sentence, pictures)
