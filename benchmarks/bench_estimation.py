@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import lzma
 import math
 import subprocess
 import sys
@@ -28,13 +29,14 @@ from sievert.estimation._operators import iterate, operator_of
 from sievert.estimation._reports import read_reports
 from sievert.estimation.protocols._hashing import local_hashing
 from sievert.spaces import Region
+from tests.estimation.suite_of_mechanisms import CASES
 
 ROUNDS = 1000
 LN2 = math.log(2)
 
 
 def run() -> list[Row]:
-    """IBU a round, exact maxima, transport, local hashing, counting."""
+    """IBU a round, exact maxima, transport, local hashing, counting, black boxes."""
     return [
         *iterations(),
         *exact(),
@@ -44,6 +46,8 @@ def run() -> list[Row]:
         *counting(),
         *places(),
         *tables(),
+        *black_boxes(),
+        *guesses(),
     ]
 
 
@@ -419,4 +423,36 @@ def tables() -> list[Row]:
                 repeat=3,
             )
         )
+    return rows
+
+
+def black_boxes() -> list[Row]:
+    """Audits of the mechanisms of DP-Sniper's suite; the size is runs a side."""
+    rows = []
+    for case in CASES:
+        sizes = (20_000, 60_000, 200_000) if case.name == "SVT 5" else (200_000,)
+        for runs in sizes:
+            first, second = case.outputs(runs, 0)
+            found = sv.estimation.audit_outputs(first, second, rng=0)
+            seconds = timed(
+                lambda a=first, b=second: sv.estimation.audit_outputs(a, b, rng=0), repeat=1, clock="cpu"
+            )
+            truth = "no ε" if math.isinf(case.true_eps) else f"ε = {case.true_eps:.3g}"
+            note = f"found ε ≥ {found.eps_lower:.3g}, it satisfies {truth}"
+            rows.append(Row(f"audit of runs, {case.name}", runs, seconds, note=note))
+    return rows
+
+
+def guesses() -> list[Row]:
+    """The best guess from runs: F-BLEAU's example (0.544 is the truth, its k-NN finds 0.527)."""
+    path = Path(__file__).parents[1] / "tests" / "estimation" / "data" / "geometric-4.csv.xz"
+    with lzma.open(path) as stream:
+        table = np.random.default_rng(0).permutation(np.loadtxt(stream, delimiter=","))
+    rows = []
+    for runs in (10_000, 30_000, 100_000):
+        secrets, outputs = table[:runs, 0].astype(int), table[:runs, 1:]
+        found = sv.bayes_risk(secrets, outputs, rng=0)
+        seconds = timed(lambda s=secrets, o=outputs: sv.bayes_risk(s, o, rng=0), repeat=1, clock="cpu")
+        note = f"guess {found.guess:.3f}, at least {found.guess_interval[0]:.3f}"
+        rows.append(Row("best guess from runs, F-BLEAU's example", runs, seconds, note=note))
     return rows

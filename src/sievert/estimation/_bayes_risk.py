@@ -35,7 +35,7 @@ SMALLEST_SAMPLE = 20
 # Runs of each pair of an input and an output, on average, from which counting leaves nothing to neighbours.
 ENOUGH = 10
 # A quarter of the runs that teach settles which guesser is taught; at most so many do.
-MOST_SETTLING = 20_000
+MOST_SETTLING = 10_000
 # Runs among which neighbours are sought.
 MOST_POINTS = 200_000
 VOTERS = (1, 5, 20, 50, 100)
