@@ -20,6 +20,7 @@ __all__ = [
     "LedgerOutputError",
     "MechanismError",
     "MetricError",
+    "NotANumberError",
     "NotAcceptedError",
     "OutputError",
     "PolicyError",
@@ -178,6 +179,17 @@ class NotAcceptedError(SievertError):
     """A release that exceeds a limit of the file's [accept]."""
 
     exit_code = 1
+
+
+class NotANumberError(SievertError):
+    """An answer that came out as NaN, beyond what floats can hold, and is not given; `quantity` names it."""
+
+    def __init__(self, quantity: str) -> None:
+        super().__init__(
+            f"{quantity} is not a number: what it is computed from is beyond floating-point numbers, so "
+            "there is no answer; give parameters that are nearer to 1, or exact numbers such as '1/3'"
+        )
+        self.quantity = quantity
 
 
 class TooLargeError(SievertError):

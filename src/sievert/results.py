@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import wraps
 from html import escape
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from inspect import isfunction
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
+
+from sievert.errors import NotANumberError
 
 if TYPE_CHECKING:
     from sievert.channels import DeltaCurve as DeltaCurve
@@ -275,8 +279,64 @@ def exact_texts(value: Any) -> Any:
     return None if only_integers or any(text is None for text in texts) else texts
 
 
+P = ParamSpec("P")
+T = TypeVar("T")
+# What the annotation of a method that returns numbers begins with.
+NUMERIC = ("float", "FloatArray", "Fraction", "Number", "tuple[float")
+
+
+def guarded(function: Callable[P, T]) -> Callable[P, T]:
+    """The function, which raises NotANumberError where its answer would hold NaN."""
+
+    @wraps(function)
+    def answer(*args: P.args, **kwargs: P.kwargs) -> T:
+        found = function(*args, **kwargs)
+        if _holds_nan(found):
+            raise NotANumberError(function.__qualname__)
+        return found
+
+    answer.guarded = True  # type: ignore[attr-defined]
+    return answer
+
+
+def _holds_nan(value: Any) -> bool:
+    """Whether NaN is among the numbers of a field: results in it were guarded when they were made."""
+    if isinstance(value, float | np.floating):
+        return bool(value != value)
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind in "fc":
+            # A sum is NaN where a number is, and where both infinities are: only then each is looked at.
+            with np.errstate(all="ignore"):
+                return bool(np.isnan(value.sum()) and np.isnan(value).any())
+        return value.dtype.kind == "O" and any(map(_holds_nan, value.flat))
+    if isinstance(value, list | tuple | set | frozenset):
+        return any(map(_holds_nan, value))
+    if isinstance(value, dict):
+        return any(map(_holds_nan, value.values()))
+    return False
+
+
 class Result:
-    """Base of the frozen dataclasses that functions return."""
+    """Base of the frozen dataclasses that functions return.
+
+    No field and no number that a method returns is NaN: a bound that compares with nothing is refused where
+    it is made (NotANumberError).
+    """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for name, member in list(vars(cls).items()):
+            if name.startswith("_") and name != "__float__":
+                continue
+            if isinstance(member, property) and member.fget is not None and _returns_numbers(member.fget):
+                setattr(cls, name, property(guarded(member.fget), doc=member.__doc__))
+            elif isfunction(member) and _returns_numbers(member):
+                setattr(cls, name, guarded(member))
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):  # type: ignore[arg-type]
+            if _holds_nan(getattr(self, field.name)):
+                raise NotANumberError(f"{type(self).__name__}.{field.name}")
 
     def to_dict(self) -> dict[str, Any]:
         """Fields as plain data, ready for JSON.
@@ -304,6 +364,10 @@ class Result:
             if getattr(self, field.name) is not None
         }
         return html_table(str(self), rows)
+
+
+def _returns_numbers(function: Callable[..., Any]) -> bool:
+    return str(function.__annotations__.get("return", "")).startswith(NUMERIC)
 
 
 def html_table(sentence: str, rows: Mapping[str, str]) -> str:

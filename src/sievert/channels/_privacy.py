@@ -24,7 +24,7 @@ from sievert.channels.priors import as_prior
 from sievert.errors import ChannelError, MetricError, PolicyError
 from sievert.numerics import exp_or_infinity, instance, log_difference, log_fraction, log_of, non_negative
 from sievert.policies import Answers, Policy, Query, query_over
-from sievert.results import Result
+from sievert.results import Result, guarded
 from sievert.spaces import Labels, Metric, align, metric_of
 
 __all__ = [
@@ -111,6 +111,7 @@ def distinguishability(channel: Channel) -> Metric:
     return Metric._known(channel.inputs, partial(np.asarray, distances))
 
 
+@guarded
 def one_sided_divergence(channel: Channel) -> FloatArray:
     """D[x, x'] = max over outputs of ln C[x,y]/C[x',y] (0/0 ignored).
 
@@ -335,6 +336,7 @@ def target_metric(policy_or_metric: Policy | Metric | Answers, query: Query | No
     return policy_or_metric.database_metric()
 
 
+@guarded
 def privacy_vulnerability(prior: object, metric: Metric) -> float:
     """V_d(π) = max ln(π_x/π_x')/d(x, x'), at least 0; may be inf.
 
@@ -366,6 +368,7 @@ def privacy_vulnerability(prior: object, metric: Metric) -> float:
     return _largest_rate(_log_belief(prior, metric.points)[:, None], metric.matrix)
 
 
+@guarded
 def posterior_privacy_vulnerability(channel: Channel, metric: Metric, prior: object = None) -> float:
     """Largest V_d over the posteriors of outputs that can occur (max case).
 

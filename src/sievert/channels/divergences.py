@@ -28,7 +28,7 @@ from sievert.channels._privacy import (
 from sievert.errors import ChannelError, MetricError, PolicyError
 from sievert.numerics import brief, exp_excess, log_sum, probability, taken
 from sievert.policies import Answers, Policy, Query, query_over
-from sievert.results import Result
+from sievert.results import Result, guarded
 from sievert.spaces import Edges, Graph, Metric, align, floats, iterable
 
 __all__ = [
@@ -249,6 +249,7 @@ def _deltas(first: FloatArray, loss: FloatArray, exponents: FloatArray) -> Float
     return np.asarray(np.minimum((first * share).sum(axis=1), 1.0))
 
 
+@guarded
 def smallest_epsilon(
     channel: Channel, policy_or_metric: Against, delta: float, query: Query | None = None
 ) -> float:

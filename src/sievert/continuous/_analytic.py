@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 import flint
 import numpy as np
+from scipy.special import betaincinv
 
 from sievert.arrays import FloatArray
 from sievert.continuous._shapes import Pieces, Shape, centred, snapped
@@ -32,6 +34,12 @@ SMALL, NEAREST, NEAREST_TO_ONE = 1e-23, 1e-40, 1e-14
 # Normal densities are 0 beyond so many deviations, up to a mass that is counted.
 REACH = 13
 MOST_PIECES = 20_000
+# A half of a piece in units of what the logarithm's curve and slope allow.
+CURVED, STEEP = 0.25, 2.0
+# A deviation below which the places of a normal density are too coarse.
+NARROWEST = Fraction(16, 2**51)
+# Of a mass that balls give.
+ENOUGH_BITS = 60
 # Radii, in halves of a piece, at which Cauchy's bound is tried.
 RADII = (2.0, 3.0, 4.0, 5.0, 5.5, 6.0, 8.0, 12.0)
 
@@ -44,6 +52,14 @@ def as_ball(value: Fraction) -> flint.arb:
 def upper_end(ball: flint.arb) -> float:
     """A float not below the ball."""
     return float(np.nextafter(float(ball.upper()), np.inf))
+
+
+@dataclass(frozen=True)
+class Tail:
+    """The mass beyond the pieces, and the density's height there, both rounded up."""
+
+    mass: float
+    height: float
 
 
 class _Analytic(Shape):
@@ -62,8 +78,8 @@ class _Analytic(Shape):
         """Bounds on its absolute value on discs [radius, piece]; inf where one reaches a singularity."""
 
     @abstractmethod
-    def _outside(self, first: float, last: float) -> tuple[float, float]:
-        """The mass below the pieces and above them, rounded up."""
+    def _outside(self, first: float, last: float) -> tuple[Tail, Tail]:
+        """What lies below the pieces, and above them."""
 
     def pieces(self) -> Pieces:
         return self._pieces
@@ -93,16 +109,20 @@ class _Analytic(Shape):
         """The pieces, and beyond them what is left of the mass, spread evenly up to each end."""
         first, last = float(edges[0]), float(edges[-1])
         below, above = self._outside(first, last)
-        row = np.zeros((1, table.shape[1]))
         ends, spread = 0.0, 0.0
-        if first > 0:
-            row[0, 0] = below / first
-            edges, table = np.concatenate([[0.0], edges]), np.concatenate([row, table])
-            errors, ends, spread = np.concatenate([[0.0], errors]), below, first
-        if last < 1:
-            row[0, 0] = above / (1 - last)
-            edges, table = np.concatenate([edges, [1.0]]), np.concatenate([table, row])
-            errors, ends, spread = np.concatenate([errors, [0.0]]), ends + above, max(spread, 1 - last)
+        for tail, width in ((below, first), (above, 1 - last)):
+            if width <= 0:
+                continue
+            row = np.zeros(table.shape[1])
+            row[0] = tail.mass / width
+            # A density without bound there is no error, but mass that may lie elsewhere.
+            bounded = math.isfinite(tail.height)
+            missed = max(tail.height, row[0]) if bounded else 0.0
+            if not bounded:
+                ends, spread = ends + tail.mass, max(spread, width)
+            where = 0 if tail is below else len(table)
+            table, errors = np.insert(table, where, row, axis=0), np.insert(errors, where, missed)
+            edges = np.concatenate([[0.0], edges] if tail is below else [edges, [1.0]])
         return Pieces(edges, table, errors, ends * (1 + 1e-9), spread)
 
 
@@ -122,12 +142,37 @@ class Beta(_Analytic):
         return sum(terms, Fraction(0))
 
     def below(self, share: Fraction) -> float:
-        return float(self._below(share).mid())
-
-    def _below(self, share: Fraction) -> flint.arb:
         if share <= 0 or share >= 1:
-            return flint.arb(int(share >= 1))
-        return as_ball(share).beta_lower(as_ball(self.a), as_ball(self.b), regularized=True)
+            return float(share >= 1)
+        found = self._below(share)
+        if found is not None:
+            return float(found.mid())
+        return float(self.masses(np.array([0.0, float(share), 1.0]))[0])
+
+    def _below(self, share: Fraction) -> flint.arb | None:
+        """The mass below a place to all digits of a float; None where ball arithmetic loses them."""
+        old = flint.ctx.prec
+        flint.ctx.prec = PRECISION
+        try:
+            a, b = as_ball(self.a), as_ball(self.b)
+            found = as_ball(share).beta_lower(a, b, regularized=True)
+            if found.rel_accuracy_bits() >= ENOUGH_BITS:
+                return found
+            found = 1 - as_ball(1 - share).beta_lower(b, a, regularized=True)
+            return found if found.rel_accuracy_bits() >= ENOUGH_BITS else None
+        finally:
+            flint.ctx.prec = old
+
+    def _too_narrow(self) -> PriorError:
+        return PriorError(
+            f"a and b are {float(self.a):g} and {float(self.b):g}; such a narrow Beta density is "
+            "beyond this model, so give a truncated normal with its mean and deviation"
+        )
+
+    @cached_property
+    def _mirrored(self) -> Beta:
+        """The same, seen from the other end."""
+        return Beta(self.b, self.a)
 
     @property
     def _ends(self) -> bool:
@@ -137,76 +182,120 @@ class Beta(_Analytic):
 
     def _edges(self) -> FloatArray:
         """Pieces that shrink towards an end where the density is 0 or singular: errors are factors."""
-        # Few enough terms are needed where the density does not vary too much within a piece.
-        size = float(abs(self.a - 1) + abs(self.b - 1))
-        share = SHARE_OF_ENDING if self._ends else SHARE / max(1, math.ceil(size / 12))
-        growth = math.log((1 + share) / (1 - share))
-        if self.b == 1:
-            return np.array([0.0, 1.0]) if self.a == 1 else self._graded(0, 1.0, growth)
-        if self.a == 1:
-            return np.asarray(1 - self._graded(1, 1.0, growth)[::-1])
-        return np.concatenate([self._graded(0, 0.5, growth), 1 - self._graded(1, 0.5, growth)[-2::-1]])
-
-    def _graded(self, side: int, reach: float, growth: float) -> FloatArray:
-        """Places from near an end up to a distance from it."""
-        a = float((self.a, self.b)[side])
-        nearest = math.exp(min(0.0, (math.log(SMALL * a) + float(self._log_beta().mid())) / (a + 1)))
-        nearest = min(0.25, max(nearest, (NEAREST, NEAREST_TO_ONE)[side]))
-        count = max(1, math.ceil(math.log(reach / nearest) / growth))
-        if count > MOST_PIECES:
-            raise PriorError(
-                f"a and b are {float(self.a):g} and {float(self.b):g}; such a narrow Beta density is "
-                "beyond this model, so give a truncated normal with its mean and deviation"
-            )
-        places = reach * (nearest / reach) ** (np.arange(count, -1, -1) / count)
+        if self.a == 1 == self.b:
+            return np.array([0.0, 1.0])
         # Seen from the other end places are as coarse as 1 is.
-        return np.asarray(places if side == 0 else snapped(places))
+        left, right = self._walk(NEAREST), 1 - snapped(self._mirrored._walk(NEAREST_TO_ONE))[::-1]
+        edges = np.unique(np.concatenate([left, right]))
+        if len(edges) < 2:
+            raise self._too_narrow()
+        return edges
 
-    def _log_beta(self) -> flint.arb:
+    def _walk(self, nearest: float) -> FloatArray:
+        """Places from near 0, or from where mass begins, up to 1/2 or where it ends; none if it is beyond."""
+        first, last = 0.0, min(0.5, 1 - self._mirrored._reach())
+        if self.a != 1:
+            first = max(nearest, self._reach())
+        places = [first]
+        while places[-1] < last:
+            places.append(min(last, places[-1] + 2 * self._half(places[-1])))
+            if len(places) > MOST_PIECES or places[-1] <= places[-2]:
+                raise self._too_narrow()
+        return np.array(places if first < last else [])
+
+    def _reach(self) -> float:
+        """A place so near 0 that mass below it, times how far it lies, is none; at most a quarter if wide."""
+        found = math.exp(min(0.0, (math.log(SMALL * float(self.a)) + self._log_beta) / (float(self.a) + 1)))
+        tail = float(betaincinv(float(self.a), float(self.b), SMALL))
+        return max(min(0.25, found), tail if 0 < tail < 1 else 0.0)
+
+    def _half(self, place: float) -> float:
+        """Half of a piece: few enough terms are needed where the density varies little within it."""
+        if self._ends:
+            return (place if self.a != 1 else 1 - place) * SHARE_OF_ENDING
+        p, q = float(self.a - 1), float(self.b - 1)
+        nearest = place if p else 1 - place
+        second = math.sqrt(abs(p)) / place if p else 0.0
+        second = math.hypot(second, math.sqrt(abs(q)) / (1 - place))
+        slope = abs((p / place if p else 0.0) - q / (1 - place))
+        return min(nearest * SHARE, CURVED / second, STEEP / slope if slope else math.inf)
+
+    @cached_property
+    def _log_beta(self) -> float:
+        return float(self._log_beta_ball().mid())
+
+    def _log_beta_ball(self) -> flint.arb:
         a, b = as_ball(self.a), as_ball(self.b)
         return a.lgamma() + b.lgamma() - (a + b).lgamma()
 
-    @cached_property
-    def _scale(self) -> float:
-        """1/B(a, b)."""
-        return float((-self._log_beta()).exp().mid())
+    def _logs(self, centres: FloatArray) -> FloatArray:
+        """The density's logarithms, in balls: 1/B(a, b) alone is beyond all floats."""
+        p, q, scale = as_ball(self.a - 1), as_ball(self.b - 1), self._log_beta_ball()
+        places = [flint.arb(place) for place in centres.tolist()]
+        return np.array([float((p * x.log() + q * (1 - x).log() - scale).mid()) for x in places])
+
+    def _slopes(self, centres: FloatArray) -> FloatArray:
+        """p·(1 - c) - q·c = p - (p + q)·c for each centre, rounded once."""
+        p, both = self.a - 1, self.a + self.b - 2
+        return np.array([float(p - both * Fraction(centre)) for centre in centres.tolist()])
 
     def _series(self, centres: FloatArray, halves: FloatArray) -> tuple[FloatArray, FloatArray]:
-        factors = []
-        orders = np.arange(1, DEGREE + 1)[:, None]
-        for power, distance, sign in ((self.a - 1, centres, 1.0), (self.b - 1, 1 - centres, -1.0)):
-            terms = np.ones((DEGREE + 1, len(centres)))
-            terms[1:] = (sign * (float(power) + 1 - orders) / orders) * (halves / distance)
-            factors.append(np.multiply.accumulate(terms, axis=0) * distance ** float(power))
-        table, sizes = np.zeros_like(factors[0]), np.zeros(len(centres))
-        for n, row in enumerate(factors[0]):
-            terms = row * factors[1][: DEGREE + 1 - n]
-            table[n:] += terms
-            sizes += np.abs(terms).sum(axis=0)
-        table = table.T
-        exponents = np.abs(float(self.a - 1) * np.log(centres)) + np.abs(
-            float(self.b - 1) * np.log1p(-centres)
-        )
-        units = 8 * DEGREE + 32 + 4 * exponents
-        return table * self._scale, sizes * self._scale * units * UNIT
+        # x(1-x)·f' = (p - (p+q)·x)·f, with x = c + h·t:
+        # c(1-c)(n+1)·a_(n+1) = h·(p - (p+q)·c - n(1-2c))·a_n - h²·(p + q - n + 1)·a_(n-1).
+        width = centres * (1 - centres)
+        slopes, turn = self._slopes(centres), 1 - 2 * centres
+        both, step = float(self.a + self.b - 2), halves / width
+        terms, sizes = [np.ones_like(centres)], [np.ones_like(centres)]
+        before, size_before = np.zeros_like(centres), np.zeros_like(centres)
+        for n in range(DEGREE):
+            square = step * halves * (both - n + 1)
+            terms.append((step * (slopes - n * turn) * terms[-1] - square * before) / (n + 1))
+            larger = step * (np.abs(slopes) + n * np.abs(turn)) * sizes[-1]
+            sizes.append((larger + np.abs(square) * size_before) / (n + 1))
+            before, size_before = terms[-2], sizes[-2]
+        height = np.exp(self._logs(centres))
+        # Of a logarithm, rounded once.
+        units = 10 * DEGREE + 32 + 4 * np.abs(self._logs(centres))
+        return np.array(terms).T * height[:, None], np.sum(sizes, axis=0) * height * units * UNIT
 
     def _largest(self, centres: FloatArray, radii: FloatArray) -> FloatArray:
         if self._ends:
             return np.zeros_like(radii)
-        found = np.full(radii.shape, self._scale * (1 + 1e-12))
+        logs = self._logs(centres)
+        factors, curved = np.zeros(radii.shape), np.zeros(radii.shape)
         for distance, power in ((centres, self.a - 1), (1 - centres, self.b - 1)):
+            share, size = radii / distance, float(power)
+            inside = np.where(share < 1, share, 0.0)
+            beyond = np.where(share < 1, 0.0, np.inf if size else 0.0)
+            # |log|1 + w| - Re w| ≤ |w|²/(2·(1 - |w|)).
+            curved += abs(size) * inside * inside / (2 * (1 - inside)) + beyond
             if power.denominator == 1 and power >= 0:
-                found *= (distance + radii) ** float(power)
-                continue
-            furthest = distance + radii if power >= 0 else distance - radii
-            inside = radii < distance
-            found = np.where(inside, found * np.where(inside, furthest, 1.0) ** float(power), np.inf)
-        return found * (1 + 1e-12)
+                factors += size * np.log1p(share)
+            else:
+                factors += np.abs(size) * np.abs(np.log1p(inside if size >= 0 else -inside)) + beyond
+        curved += radii * np.abs(self._slopes(centres)) / (centres * (1 - centres))
+        found = np.minimum(factors, curved)
+        with np.errstate(over="ignore"):
+            return np.asarray(np.exp(logs + found * (1 + 1e-12)) * (1 + 1e-9))
 
-    def _outside(self, first: float, last: float) -> tuple[float, float]:
-        below = flint.arb(0) if first <= 0 else self._below(Fraction(first))
-        above = flint.arb(0) if last >= 1 else 1 - self._below(Fraction(last))
-        return upper_end(below), upper_end(above)
+    def _outside(self, first: float, last: float) -> tuple[Tail, Tail]:
+        return self._tail(Fraction(first)), self._mirrored._tail(1 - Fraction(last))
+
+    def _tail(self, place: Fraction) -> Tail:
+        """What lies between 0 and a place before the mode."""
+        if place <= 0:
+            return Tail(0.0, 0.0)
+        p, q, x = as_ball(self.a - 1), as_ball(self.b - 1), as_ball(place)
+        height = (p * x.log() + q * (1 - x).log() - self._log_beta_ball()).exp()
+        highest = upper_end(height) if self.a >= 1 else math.inf
+        found = self._below(place)
+        if found is not None:
+            return Tail(upper_end(found), highest)
+        if self.a >= 1:
+            return Tail(upper_end(height * x), highest)
+        # The other factor is at most 1, or what it is at x.
+        rest = ((1 - x).log() * as_ball(max(self.b - 1, Fraction(0)))).exp()
+        return Tail(upper_end(height * x / as_ball(self.a) / rest), highest)
 
 
 class Normal(_Analytic):
@@ -240,7 +329,7 @@ class Normal(_Analytic):
         last = min(Fraction(1), nearest + REACH * self.deviation)
         away = max(1, math.ceil(float(abs(nearest - self.mean) / self.deviation)))
         count = max(1, math.ceil(float((last - first) / self.deviation) * 2 * away))
-        if count > MOST_PIECES:
+        if count > MOST_PIECES or self.deviation < NARROWEST:
             raise PriorError("deviation: the density varies too quickly for this model; use a wider one")
         return snapped(np.linspace(float(first), float(last), count + 1))
 
@@ -273,9 +362,15 @@ class Normal(_Analytic):
         nearest = np.maximum(0.0, off - step)
         return np.asarray(np.exp((step * step - nearest * nearest) / 2) * self._scale * (1 + 1e-9))
 
-    def _outside(self, first: float, last: float) -> tuple[float, float]:
-        total = self._between(Fraction(0), Fraction(1))
+    def _outside(self, first: float, last: float) -> tuple[Tail, Tail]:
+        total, heights = self._between(Fraction(0), Fraction(1)), self._series(*_points(first, last))[0][:, 0]
         left, right = Fraction(first), Fraction(last)
         below = self._between(Fraction(0), left) / total if left > 0 else flint.arb(0)
         above = self._between(right, Fraction(1)) / total if right < 1 else flint.arb(0)
-        return upper_end(abs(below)), upper_end(abs(above))
+        low, high = (heights * (1 + 1e-9)).tolist()
+        return Tail(upper_end(abs(below)), low), Tail(upper_end(abs(above)), high)
+
+
+def _points(*places: float) -> tuple[FloatArray, FloatArray]:
+    """Pieces of no width."""
+    return np.array(places), np.zeros(len(places))

@@ -33,6 +33,8 @@ from sievert.numerics import (
 
 __all__ = ["Density", "interval_of", "rational"]
 MOST_PARTS = 100_000
+# Of the ends of an interval, and one over its width.
+FARTHEST = Fraction(10) ** 300
 MOST_DEVIATIONS = 30
 # Cells up to which their masses are fractions first.
 MOST_EXACT = 2000
@@ -63,6 +65,11 @@ def interval_of(interval: object, error: type[Any] = PriorError) -> tuple[Fracti
     if low >= high:
         raise error(
             f"interval is {brief(interval)}, which is empty; its first end must be less than its second"
+        )
+    if max(abs(low), abs(high)) > FARTHEST or high - low < 1 / FARTHEST:
+        raise error(
+            f"interval is {brief(interval)}; such numbers are beyond floats, so give it in "
+            "another unit, such as (0, 1)"
         )
     return low, high
 

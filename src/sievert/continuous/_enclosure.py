@@ -35,7 +35,7 @@ from sievert.continuous._quantiles import quantiles
 from sievert.continuous._shapes import Pieces
 from sievert.continuous._squares import squares
 from sievert.continuous._windows import windows
-from sievert.errors import GainError
+from sievert.errors import GainError, PriorError
 from sievert.numerics import UNIT
 
 __all__ = ["Enclosure", "Found", "closed", "enclosed", "inner_places"]
@@ -110,7 +110,13 @@ def _of_lengths(loss: Quantile, prior: Density) -> float:
 
 @_scale.register
 def _of_areas(loss: Squared, prior: Density) -> float:
-    return prior.width**2
+    try:
+        return prior.width**2
+    except OverflowError:
+        raise PriorError(
+            f"prior is on an interval of width {prior.width:g}, whose square is beyond floats; give it in "
+            "another unit"
+        ) from None
 
 
 @singledispatch
@@ -289,7 +295,7 @@ def _distance(loss: Quantile, level: float) -> float:
 
 @_taken.register
 def _square(loss: Squared, level: float) -> float:
-    return 2 / level**2 * (1 + 4 * UNIT)
+    return math.nextafter(2 / level / level * (1 + 4 * UNIT), math.inf)
 
 
 def _from_masses(prior: Density, loss: IntervalLoss, eps: float) -> Enclosure:

@@ -26,6 +26,8 @@ from sievert.numerics import UNIT
 __all__ = ["LAWS", "Formula", "Law"]
 # Of the density that a piece may miss, mass that is none, and pieces that are too many.
 ENOUGH, NOTHING, MOST_PIECES = 2e-14, 1e-24, 4000
+# At which a law's height is looked for, to scale it.
+PLACES = 256
 
 
 def _power(z: Any, exponent: Fraction) -> Any:
@@ -104,6 +106,8 @@ class Formula(Shape):
     ) -> None:
         self.law, self.shapes, self.start, self.unit, self.name = law, shapes, start, unit, name
 
+        self._unit_height = flint.arb(1)
+
     def __reduce__(self) -> tuple[Any, ...]:
         name = next(key for key, law in LAWS.items() if law is self.law)
         return _made, (name, self.shapes, self.start, self.unit, self.name)
@@ -122,11 +126,23 @@ class Formula(Shape):
         old, cap = flint.ctx.prec, flint.ctx.cap
         flint.ctx.prec, flint.ctx.cap = PRECISION, DEGREE + 1
         try:
+            # In its own units: heights such as those of a gamma law of 500 are beyond all floats.
+            self._unit_height = self._largest_seen()
             first, least, most = self._first()
             edges, rows, errors = self._halved(first)
         finally:
             flint.ctx.prec, flint.ctx.cap = old, cap
         return _scaled(np.array(edges), np.array(rows), np.array(errors), least, most)
+
+    def _density(self, z: Any) -> Any:
+        return self.law.density(z, *self.shapes) / self._unit_height
+
+    def _largest_seen(self) -> flint.arb:
+        """The largest height in the middle of some parts of the interval."""
+        places = [self.start + Fraction(2 * k + 1, 2 * PLACES) * self.unit for k in range(PLACES)]
+        heights = [self.law.density(as_ball(place), *self.shapes).mid() for place in places]
+        found = max((height for height in heights if height.is_finite()), default=flint.arb(0))
+        return found if found > 0 else flint.arb(1)
 
     def _first(self) -> tuple[float, float, float]:
         """Where the pieces begin, a power of two near a singular end, and bounds on the mass below."""
@@ -143,11 +159,11 @@ class Formula(Shape):
 
     def _mass_below(self, place: float, exponent: Fraction | None) -> tuple[float, float]:
         z = as_ball(Fraction(place) * self.unit)
-        box = self.law.density(z, *self.shapes) * as_ball(Fraction(place))
+        box = self._density(z) * as_ball(Fraction(place))
         if exponent is None:
             return 0.0, upper_end(box)
         power = as_ball(exponent + 1)
-        most = (z.log() * power).exp() / power / as_ball(self.unit)
+        most = (z.log() * power).exp() / power / as_ball(self.unit) / self._unit_height
         return -upper_end(-box / power), upper_end(most)
 
     def _halved(self, first: float) -> tuple[list[float], list[list[float]], list[float]]:
@@ -176,7 +192,7 @@ class Formula(Shape):
         centre = self.start + (Fraction(a) + Fraction(b)) / 2 * self.unit
         half = (Fraction(b) - Fraction(a)) / 2 * self.unit
         middle, reach = as_ball(centre), as_ball(half)
-        found = self.law.density(flint.arb_series([middle, reach], DEGREE + 1), *self.shapes).coeffs()
+        found = self._density(flint.arb_series([middle, reach], DEGREE + 1)).coeffs()
         balls = [*found, *[flint.arb(0)] * (DEGREE + 1 - len(found))]
         row = [float(ball.mid()) for ball in balls]
         rounded = sum(upper_end(abs(ball - value)) for ball, value in zip(balls, row, strict=True))
@@ -187,7 +203,7 @@ class Formula(Shape):
         """Σ of what lies beyond the last coefficient: |a_n| ≤ M/ρ^n, M the largest on a disc."""
         around = upper_end(reach * radius)
         disc = flint.acb(middle + flint.arb(0, around), flint.arb(0, around))
-        largest = upper_end(abs(self.law.density(disc, *self.shapes)))
+        largest = upper_end(abs(self._density(disc)))
         return largest / (radius**DEGREE * (radius - 1)) if math.isfinite(largest) else math.inf
 
 

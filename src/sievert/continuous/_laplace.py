@@ -28,6 +28,7 @@ from sievert.mechanisms import (
     rational_power,
 )
 from sievert.numerics import brief, is_whole, log_of, taken, whole
+from sievert.results import guarded
 from sievert.spaces import EvenNumbers, metrics
 
 __all__ = ["TruncatedLaplace", "grid", "grid_geometric", "lifted", "realised_epsilon", "truncated_laplace"]
@@ -304,6 +305,7 @@ def lifted(channel: Channel, finer: int) -> Channel:
     return Channel.trusted(given.entries[rows].copy(), given.form, inputs, given.outputs)
 
 
+@guarded
 def realised_epsilon(channel: Channel, points: Iterable[object] | None = None) -> float:
     """The smallest ε for which a channel is private with respect to |x - x'| on a set of points.
 

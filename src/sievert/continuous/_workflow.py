@@ -9,11 +9,13 @@ import numpy as np
 
 from sievert.errors import MetricError
 from sievert.numerics import function as callable_of
+from sievert.results import guarded
 from sievert.spaces import Metric, label, metric_of
 
 __all__ = ["induced_metric", "sensitivity"]
 
 
+@guarded
 def sensitivity(metric: Metric, function: Callable[[Any], Any], output_metric: Metric) -> float:
     """The smallest D with d_out(f(x), f(x')) ≤ D·d(x, x'), whatever x and x'.
 

@@ -26,7 +26,7 @@ from sievert.estimation._operators import lie_weight
 from sievert.estimation._reports import Reports, identifiability, is_invertible, read_reports
 from sievert.mechanisms import TruncatedGeometricChannel
 from sievert.numerics import brief
-from sievert.results import Result
+from sievert.results import Result, guarded
 from sievert.spaces import Labels, by_label, floats, shown
 
 __all__ = [
@@ -276,6 +276,7 @@ def inversion_variances(reports: Reports, p: FloatArray) -> FloatArray:
     return np.maximum(found, 0.0)
 
 
+@guarded
 def frequency_variance(channel: Channel, prior: object = None) -> float:
     """How far off frequencies are that are estimated without bias from reports, for one report.
 

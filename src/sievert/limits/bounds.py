@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from sievert.errors import PolicyError
 from sievert.numerics import brief, in_bits, non_negative, taken, whole
-from sievert.results import Result
+from sievert.results import Result, guarded
 from sievert.spaces import iterable
 
 __all__ = [
@@ -230,6 +230,7 @@ def blowfish_bound(diameters: Mapping[float, int] | Sequence[float], eps: float)
     return Bound(top + math.log(math.fsum(math.exp(term - top) for term in terms)))
 
 
+@guarded
 def posterior_bound(diameters: Mapping[float, int] | Sequence[float], databases: int, eps: float) -> float:
     """Upper bound on the best guess of the database under a uniform prior.
 

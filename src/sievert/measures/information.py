@@ -29,6 +29,7 @@ from sievert.measures._power_sums import even_divergence, even_log_norms, log_po
 from sievert.measures._structured import record_priors
 from sievert.measures._vulnerability import leakage
 from sievert.numerics import brief, entropy_excess, exp_excess, log_means, log_of, log_sum, non_negative
+from sievert.results import guarded
 
 __all__ = [
     "arimoto_information",
@@ -55,6 +56,7 @@ SMALLEST = 1e-300
 SLICE = 100_000
 
 
+@guarded
 def entropy(distribution: object, order: float = 1.0) -> float:
     """Rényi entropy in bits: Shannon for order 1, min-entropy for order ∞, log of the support for 0.
 
@@ -88,6 +90,7 @@ def entropy(distribution: object, order: float = 1.0) -> float:
     return float(log_sum(order * LN2 * logs, axis=0)) / LN2 / (1 - order) + 0.0
 
 
+@guarded
 def mutual_information(channel: Channel, prior: object = None) -> float:
     """Shannon mutual information of input and output, in bits.
 
@@ -176,6 +179,7 @@ def _response_moves(channel: ResponseChannel, belief: FloatArray) -> tuple[Float
     return to_truth, to_truth + channel.eps
 
 
+@guarded
 def min_entropy_leakage(channel: Channel, prior: object = None) -> float:
     """log2 of the growth of the best one-try guess, in bits.
 
@@ -205,6 +209,7 @@ def min_entropy_leakage(channel: Channel, prior: object = None) -> float:
     return leakage(channel, prior).bits
 
 
+@guarded
 def sibson_information(channel: Channel, prior: object = None, order: float = 2.0) -> float:
     """Sibson's mutual information of an order, in bits: α/(α-1)·log2 Σ_y (Σ_x π_x C[x,y]^α)^(1/α).
 
@@ -249,6 +254,7 @@ def sibson_information(channel: Channel, prior: object = None, order: float = 2.
     return order / (order - 1) * _log_norms(channel, prior, order, power=1.0) / LN2 + 0.0
 
 
+@guarded
 def arimoto_information(channel: Channel, prior: object = None, order: float = 2.0) -> float:
     """Arimoto's mutual information in bits: Rényi entropy before minus Arimoto's conditional one after.
 
@@ -315,6 +321,7 @@ def _tilted_divergence(channel: Channel, belief: FloatArray, order: float) -> fl
     return divergence(channel, tilted / tilted.sum(), order)
 
 
+@guarded
 def maximal_leakage(channel: Channel, prior: object = None) -> float:
     """log2 Σ_y max over possible x of C[x,y], in bits: any guess about any function of x.
 

@@ -25,6 +25,7 @@ from sievert.mechanisms._family import Family, LevelledFamily, privacy
 from sievert.numerics import brief, choice, log_sum, non_negative, read_eps, taken, whole
 from sievert.policies import Answers, Policy, Query
 from sievert.proofs import EXPONENTIAL
+from sievert.results import guarded
 from sievert.sampling import BitSource, ChannelSampler, Sampler, Timing, exact_sampler, exponential_rows
 from sievert.spaces import Metric, metric_of
 
@@ -104,6 +105,7 @@ def _positions(metric: Metric, labels: Iterable[object] | None, argument: str) -
     return [metric.index(point) for point in taken(argument, labels, MechanismError, "points of the metric")]
 
 
+@guarded
 def true_epsilon(n: int, nominal: float) -> float:
     """Smallest ε for |x - x'| of the exponential mechanism on 0…n-1, in closed form.
 
@@ -142,6 +144,7 @@ def true_epsilon(n: int, nominal: float) -> float:
     return h + math.log1p(difference / end)
 
 
+@guarded
 def nominal_epsilon(n: int, true: float) -> float:
     """The nominal parameter whose true ε on 0…n-1 is given (inverse of `true_epsilon`).
 

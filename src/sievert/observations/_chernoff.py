@@ -17,7 +17,7 @@ from sievert.channels import Channel, finite_channel
 from sievert.channels.priors import paired_distributions
 from sievert.errors import ChannelError
 from sievert.numerics import exp_excess, log_matmul, log_sum, mean_gap
-from sievert.results import Result
+from sievert.results import Result, guarded
 from sievert.spaces import Labels
 
 __all__ = ["ChernoffPairs", "chernoff_information", "chernoff_pairs"]
@@ -69,6 +69,7 @@ class ChernoffPairs(Result):
         )
 
 
+@guarded
 def chernoff_information(p: object, q: object) -> float:
     """Chernoff information of two distributions, in bits; inf when they have nothing in common.
 

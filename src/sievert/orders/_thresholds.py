@@ -21,6 +21,7 @@ from sievert.mechanisms import Family, nominal_epsilon, true_epsilon
 from sievert.numerics import brief, choice, instance, non_negative, require_float, require_size, whole
 from sievert.orders._refinement import refines
 from sievert.proofs import EXPONENTIAL, GEOMETRIC, RESPONSE
+from sievert.results import guarded
 
 __all__ = ["threshold"]
 
@@ -32,6 +33,7 @@ MOST_INPUTS = 10_000_000
 TINY = 1e-290
 
 
+@guarded
 def threshold(
     first: str | Maker, second: str | Maker, eps: float, n: int | None = None, order: Order = "average"
 ) -> float:

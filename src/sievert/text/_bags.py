@@ -20,7 +20,7 @@ from sievert.arrays import FloatArray
 from sievert.channels import Channel, as_channel
 from sievert.errors import TextError
 from sievert.numerics import log_fraction, log_sum, non_negative, require_size, whole
-from sievert.results import Result
+from sievert.results import Result, guarded
 from sievert.spaces import Metric
 from sievert.text._distance import distance
 from sievert.text._embedding import Embedding
@@ -32,6 +32,7 @@ LARGEST_STATES, LARGEST_BAGS, LARGEST_CHANNEL = 2_000_000, 200_000, 4_000_000
 Counts = tuple[int, ...]
 
 
+@guarded
 def bag_probability(b: Any, c: Any, channel: Channel) -> float | Fraction:
     """How often the document b becomes the document c, when every word goes through the channel.
 
@@ -301,6 +302,7 @@ def _exact_loss(rows: Any, bags: list[Counts], channel: Channel) -> BagLoss:
     return BagLoss(log_fraction(best[0]), words, best[0])
 
 
+@guarded
 def bag_bound(b: Any, c: Any, eps: float, embedding_or_metric: Embedding | Metric) -> float:
     """What is promised for two documents: ε·N·E nats; infinite where their sizes differ.
 

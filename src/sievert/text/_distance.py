@@ -21,7 +21,7 @@ from sievert.errors import TextError
 from sievert.estimation import Transport, kantorovich, prove_transport
 from sievert.numerics import brief, require_size, taken, whole
 from sievert.proofs import TransportProof
-from sievert.results import Result
+from sievert.results import Result, guarded
 from sievert.spaces import Metric, metric_of, metrics
 from sievert.text._embedding import Embedding, as_embedding, pair_distances
 from sievert.text._words import Bag, as_bag
@@ -172,6 +172,7 @@ def metric_on(words: tuple[Hashable, ...], embedding_or_metric: object) -> Metri
     return Metric(whole_metric.matrix[np.ix_(places, places)], close=False)
 
 
+@guarded
 def bottleneck(a: Any, b: Any, embedding_or_metric: Embedding | Metric) -> float:
     """The longest way that a word must go at least, whatever the plan: W∞ of two documents.
 
@@ -272,6 +273,7 @@ class Neighbours(Result):
         return f"nearest documents {near}; {self.solved} of {self.documents} distances were worked out"
 
 
+@guarded
 def lower_bounds(a: Any, documents: Iterable[Any], embedding: Embedding) -> FloatArray:
     """Lower bounds of the distances from one document to many: the larger of two that are cheap.
 

@@ -20,12 +20,13 @@ from sievert.channels import Channel, as_channel
 from sievert.channels.priors import as_prior
 from sievert.errors import TextError
 from sievert.measures import MatrixAdversary, gains, leakage
-from sievert.results import Result
+from sievert.results import Result, guarded
 
 __all__ = ["HideReveal", "hide_and_reveal", "hiding_level", "revealing_level"]
 Classes = Mapping[Any, Iterable[object]] | Iterable[Iterable[object]]
 
 
+@guarded
 def hiding_level(channel: Channel, prior: Any, classes: Classes) -> float | Fraction:
     """The least h for which the channel hides the classes: its leakage about them, less 1.
 
@@ -59,6 +60,7 @@ def hiding_level(channel: Channel, prior: Any, classes: Classes) -> float | Frac
     return level
 
 
+@guarded
 def revealing_level(channel: Channel, prior: Any, classes: Classes) -> float | Fraction:
     """The largest Δ for which the channel reveals the classes: its leakage about them, less 1.
 

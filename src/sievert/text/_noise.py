@@ -17,6 +17,7 @@ from scipy.special import gammainc, gammaincinv, gammaln, log_ndtr
 from sievert.arrays import FloatArray
 from sievert.errors import TextError
 from sievert.numerics import brief, non_negative, positive, probability, whole
+from sievert.results import guarded
 from sievert.sampling import floats
 
 __all__ = [
@@ -72,6 +73,7 @@ def laplace_log_density(v: Any, eps: float) -> Any:
     return float(found) if rows.ndim == 1 else found
 
 
+@guarded
 def laplace_radius(p: float, n: int, eps: float) -> float:
     """The norm below which n-dimensional Laplace noise stays with probability p.
 
@@ -145,6 +147,7 @@ def log_plane_tail(x: FloatArray, n: int) -> FloatArray:
     return _log_mixture(x, (n + 1) / 2, _log_plane_tail)
 
 
+@guarded
 def utility_bound(size: int, n: int, eps: float, within: float) -> float:
     """A lower bound of P(E(b, noisy b) ≤ within) for a bag of vectors, before decoding.
 
@@ -182,6 +185,7 @@ def utility_bound(size: int, n: int, eps: float, within: float) -> float:
     return float(gammainc(dimensions * many, rate * many * reach))
 
 
+@guarded
 def utility_radius(size: int, n: int, eps: float, p: float) -> float:
     """The earth mover's distance that noisy vectors keep with probability p at least.
 

@@ -13,7 +13,7 @@ from scipy.special import betainc, xlogy
 from sievert.arrays import FloatArray
 from sievert.errors import VectorError
 from sievert.numerics import brief, instance, non_negative, positive, probability, whole
-from sievert.results import Result
+from sievert.results import Result, guarded
 from sievert.vectors._accountant import accountant, read_delta
 from sievert.vectors._codes import MOST_BITS, Codes
 from sievert.vectors._hashing import LocalityHash
@@ -120,6 +120,7 @@ def response_cxdp(bits: int, eps: float) -> CXDP:
     return CXDP(level * count * math.tanh(level / 2), level * math.sqrt(count))
 
 
+@guarded
 def subgaussian(distance: float, eps: float) -> float:
     """The sharp subgaussian constant of one bit's loss, in units of eps.
 
@@ -170,6 +171,7 @@ def subgaussian(distance: float, eps: float) -> float:
     return math.sqrt(max(values[best], -float(found.fun), d - mean**2))
 
 
+@guarded
 def alpha_hoeffding(bits: int, delta: float) -> float:
     """How far the share of differing bits exceeds the distance, by Hoeffding: √(-ln δ/(2·bits)).
 
@@ -200,6 +202,7 @@ def alpha_hoeffding(bits: int, delta: float) -> float:
     )
 
 
+@guarded
 def alpha_kl(bits: int, distance: float, delta: float) -> float:
     """How far the share of differing bits exceeds the distance, by Chernoff (Fernandes, Prop 10.8).
 
@@ -248,6 +251,7 @@ def _divergence(alpha: float, d: float) -> float:
     return float(first + (xlogy(rest, rest / (1 - d)) if rest < 0.5 else rest * math.log1p(-alpha / (1 - d))))
 
 
+@guarded
 def xi_hoeffding(bits: int, distance: float, eps: float, delta: float) -> float:
     """ξ of Fernandes, Thm 10.7: eps·(bits·d + √(-bits·ln δ/2)), at most eps·bits.
 
@@ -441,6 +445,7 @@ def _distances(given: Any) -> FloatArray:
     return found
 
 
+@guarded
 def code_xi(first: Any, second: Any, eps: float) -> float:
     """The largest loss between two codes, eps times their Hamming distance (Fernandes, Prop 10.1).
 
@@ -478,6 +483,7 @@ def code_xi(first: Any, second: Any, eps: float) -> float:
     return non_negative("eps", eps, VectorError) * int(one.distances(other)[0, 0])
 
 
+@guarded
 def realised_xi(hashing: LocalityHash, x: Any, y: Any, eps: float) -> FloatArray:
     """The largest loss between vectors under this very hash (Fernandes, Prop 10.2).
 
@@ -512,6 +518,7 @@ def realised_xi(hashing: LocalityHash, x: Any, y: Any, eps: float) -> FloatArray
         return np.asarray(level * hashing.codes(x).distances(hashing.codes(y)))
 
 
+@guarded
 def delta_for_population(users: int, expected: float = 1.0) -> float:
     """δ per pair such that at most so many of all pairs of users are expected to exceed ξ.
 

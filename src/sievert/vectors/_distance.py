@@ -12,6 +12,7 @@ import numpy as np
 from sievert.arrays import FloatArray
 from sievert.errors import VectorError
 from sievert.numerics import require_size
+from sievert.results import guarded
 from sievert.vectors._rows import Rows, dense, read_array, read_rows, refuse_zeros
 
 __all__ = ["angular_block", "angular_distance", "chord_distance", "from_chord", "unit_rows"]
@@ -22,6 +23,7 @@ LARGEST_MATRIX = 200_000_000
 LARGEST_PIECE = 4_000_000
 
 
+@guarded
 def angular_distance(x: Any, y: Any = None) -> float | FloatArray:
     """Angle between vectors as a share of a half turn: 0 parallel, 1/2 orthogonal, 1 opposite.
 

@@ -20,7 +20,7 @@ from scipy.special import betainc, betaincc, betaincinv, gammainc, gammaincc, ga
 from sievert.arrays import FloatArray
 from sievert.errors import VectorError
 from sievert.numerics import non_negative, positive, probability, whole
-from sievert.results import Result
+from sievert.results import Result, guarded
 from sievert.vectors._accountant import read_delta
 from sievert.vectors._codes import MOST_BITS
 from sievert.vectors._distance import chord_distance
@@ -167,6 +167,7 @@ def laplace_accountant(dimension: int, bits: int, distance: float, eps: float) -
     )
 
 
+@guarded
 def calibrate_laplace(dimension: int, bits: int, distance: float, xi: float, delta: float) -> float:
     """The largest eps of Laplace noise before the hash with which a pair is known to be (ξ, δ)-XDP.
 

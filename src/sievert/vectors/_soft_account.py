@@ -23,7 +23,7 @@ from scipy.special import expit, log_expit, log_ndtr, ndtr
 from sievert.arrays import FloatArray
 from sievert.errors import VectorError
 from sievert.numerics import choice, non_negative, positive, probability, whole
-from sievert.results import Result
+from sievert.results import Result, guarded
 from sievert.vectors._accountant import read_delta
 from sievert.vectors._codes import MOST_BITS
 
@@ -352,6 +352,7 @@ def soft_sign_accountant(
     )
 
 
+@guarded
 def calibrate_soft_sign(
     bits: int, distance: float, xi: float, delta: float, *, noise: str = "logistic", clip: float | None = None
 ) -> float:
