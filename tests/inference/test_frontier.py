@@ -3,6 +3,7 @@ laws."""
 
 import json
 import math
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -522,8 +523,35 @@ def test_bad_questions(arguments: dict[str, Any], error: type[Exception], messag
 
 def test_a_secret_that_is_the_use_has_no_free_lunch() -> None:
     same = Correlation([["2/3", 0], [0, "1/3"]])
-    with pytest.raises(PolicyError, match=r"no free lunch.*Thm 5.1.*e ≥ 0.166667"):
-        frontier(same, 0.8)
+    point = frontier(same, 0.8)[0]
+    assert point.accuracy == pytest.approx(0.8)
+    assert re.search(r"no free lunch.*Thm 5\.1.*e ≥ 0\.166667", point.remark)
+    assert point.remark in str(point)
+
+
+def test_a_secret_that_is_the_use_under_a_promise() -> None:
+    half = Correlation([["1/2", 0], [0, "1/2"]])
+    found = frontier(half, ["1/2", "2/3", "3/4", "1"], alpha="1/5")
+    # min(τ, best): randomised response of α = 1/5 tells 5/6.
+    assert found.accuracies == (Fraction(1, 2), Fraction(2, 3), Fraction(3, 4), Fraction(5, 6))
+    assert all(point.certificate.verify().holds for point in found)
+    assert curve(half, alpha="1/5").accuracies == pytest.approx((1 / 2, 5 / 6))
+    # One of several secrets is the use; and another that is independent of it.
+    other = Correlation([["1/4", "1/4"], ["1/4", "1/4"]])
+    both = frontier([other, half], [("1/2", "3/4")], alpha="1/5", insensitive=True)[0]
+    assert (both.accuracy, bool(both.remark)) == (Fraction(3, 4), True)
+    assert not frontier(other, "1/2")[0].remark
+
+
+@pytest.mark.parametrize("level", [{"eps": 1.0}, {"alpha": "1/2"}, {"eps": 0.0}])
+def test_no_two_points_at_finite_distance(level: dict[str, Any]) -> None:
+    apart = sv.Metric(np.where(np.eye(3) > 0, 0, np.inf))
+    survey = Correlation([["1/4", "1/4", 0], [0, "1/4", "1/4"]])
+    # Nothing is promised between any two, so that it is as without a promise.
+    found = frontier(survey, ["1/2", "3/4"], metric=apart, **level)
+    assert found.accuracies == frontier(survey, ["1/2", "3/4"], insensitive=True).accuracies
+    assert all(point.certificate.verify().holds for point in found)
+    assert curve(survey, metric=apart, **level).accuracies == curve(survey, insensitive=True).accuracies
 
 
 def test_secrets_known_apart_need_insensitive_mechanisms() -> None:

@@ -204,7 +204,8 @@ def test_limits_need_the_table(tmp_path: Path) -> None:
 
 def test_secret_and_answer_in_one_have_no_free_lunch(tmp_path: Path) -> None:
     found = infer(load_scenario(write(tmp_path, secret='"answer"')))
-    assert found.best is None and found.least == pytest.approx(0.2)
+    assert found.best is not None and found.least == pytest.approx(0.2)
+    assert float(found.best.accuracy) == pytest.approx(float(found.loss.after), abs=1e-9)
     text = " ".join(sentence for _, sentences in lines(found) for sentence in sentences)
     assert "no free lunch (Fernandes, Thm 5.1)" in text
 

@@ -44,10 +44,19 @@ from sievert.numerics import (
 from sievert.results import html_table
 from sievert.spaces import Labels, labels_or_range, shown, table_of
 
-__all__ = ["Correlation", "correlation_of"]
+__all__ = ["Correlation", "contingency", "correlation_of"]
 
 # Entries of a channel's matrix that are multiplied at once; a rule beyond answers by products.
 LARGEST_MATRIX = 200_000_000
+
+
+def contingency(
+    counts: Any, secrets: Iterable[object] | None = None, uses: Iterable[object] | None = None
+) -> tuple[Any, Any, Any]:
+    """Counts [secret, use] as whole numbers, and the labels of a table that has some."""
+    table = table_of(counts, "counts", PriorError)
+    entries, secrets, uses = table.ordered(secrets, uses, ("secrets", "uses"), PriorError)
+    return whole_counts(entries), secrets, uses
 
 
 class Correlation:
@@ -56,7 +65,8 @@ class Correlation:
     Parameters
     ----------
     joint : array_like, shape (secrets, uses), or a table with labels
-        Probability of each pair; they sum to 1. Fractions stay exact.
+        Probability of each pair; they sum to 1. Fractions stay exact. A secret or use of probability 0 may
+        be listed.
     secrets, uses : labels of the rows and of the columns; by default the table's own, or 0, 1, 2, …
 
     Attributes
@@ -93,7 +103,6 @@ class Correlation:
         self.total = None
         self.secret_words, self.use_words = "the secret", "the use"
         self.joint = array
-        self._refuse_empty()
         rows, columns = np.nonzero(array)
         self._raw = (array[rows, columns], rows.astype(np.intp), columns.astype(np.intp))
         self.inputs = tuple(
@@ -113,9 +122,7 @@ class Correlation:
         >>> Correlation.from_counts([[3, 1], [0, 4]]).joint[0].tolist()
         [Fraction(3, 8), Fraction(1, 8)]
         """
-        table = table_of(counts, "counts", PriorError)
-        entries, secrets, uses = table.ordered(secrets, uses, ("secrets", "uses"), PriorError)
-        numbers = whole_counts(entries)
+        numbers, secrets, uses = contingency(counts, secrets, uses)
         total = sum(numbers.ravel().tolist())
         if not total:
             raise PriorError("counts are all 0; at least one record must be counted")
@@ -192,26 +199,12 @@ class Correlation:
         prior, self.total = shares(mass)
         self.joint = summed(prior, s, u, (rows, columns))
         self.secret_words, self.use_words = "the secret", "the use"
-        self._refuse_empty()
         self._raw = (prior, s, u)
         self.inputs = (
             range(len(s)) if inputs is None else labels_or_range(inputs, len(s), "inputs", PriorError)
         )
         self._is_pairs = False
         return self
-
-    def _refuse_empty(self) -> None:
-        for words, labels, sums in (
-            ("secret", self.secrets, self.joint.sum(axis=1)),
-            ("use", self.uses, self.joint.sum(axis=0)),
-        ):
-            empty = [labels[i] for i, value in enumerate(sums.tolist()) if value == 0]
-            if empty and words == "secret":
-                raise PriorError(
-                    f"no data has the {words} {brief(empty[0])}, which has probability 0; leave it out, or "
-                    "give "
-                    "it a probability"
-                )
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -262,7 +255,7 @@ class Correlation:
     @property
     def cramers_v(self) -> float:
         """Cramér's V: 0 where the two are independent, 1 where one determines the other."""
-        used = self.floats[:, self.floats.sum(axis=0) > 0]
+        used = self.floats[np.ix_(self.floats.sum(axis=1) > 0, self.floats.sum(axis=0) > 0)]
         least = min(used.shape) - 1
         if not least:
             return 0.0

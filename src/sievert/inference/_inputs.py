@@ -14,7 +14,7 @@ from sievert.numerics import exact_matmul, require_size
 from sievert.proofs import exact_rows
 from sievert.spaces import Labels, Metric, shown
 
-__all__ = ["actions_of", "gain_table", "gained", "inputs_of", "possible_cells", "wanted"]
+__all__ = ["actions_of", "gain_table", "gained", "inputs_of", "possible_cells", "wanted", "whole_joint"]
 
 LARGEST_ACTIONS = 10_000
 
@@ -31,7 +31,7 @@ def inputs_of(
             )
     on_uses = metric is not None and set(metric.points) == set(first.uses)
     if insensitive or on_uses:
-        joints = [_whole(item.joint) for item in correlations]
+        joints = [whole_joint(item.joint) for item in correlations]
         prior = joints[0].sum(axis=0)
         return first.uses, prior, np.arange(len(first.uses)), [_with_prior(joint, prior) for joint in joints]
     same = all(
@@ -61,14 +61,14 @@ def inputs_of(
     use_of = np.zeros(size, dtype=np.intp)
     use_of[groups] = first.use_of
     joints = [
-        _whole(_added(first.input_prior, groups, secret, (len(item.secrets), size)))
+        whole_joint(_added(first.input_prior, groups, secret, (len(item.secrets), size)))
         for item, secret in zip(correlations, secrets, strict=True)
     ]
     prior = joints[0].sum(axis=0)
     return names, prior, use_of, [_with_prior(joint, prior) for joint in joints]
 
 
-def _whole(joint: AnyArray) -> ObjectArray:
+def whole_joint(joint: AnyArray) -> ObjectArray:
     """Fractions that sum to 1: what rounding left over goes to the largest."""
     exact = exact_rows(joint).copy()
     largest = np.unravel_index(int(np.argmax(joint.astype(np.float64))), joint.shape)

@@ -293,7 +293,7 @@ def _shifts(joint: FloatArray, correlation: Correlation) -> tuple[tuple[BeliefSh
         posterior = possible[i] / total
         shifts.append(BeliefShift(secret, float(prior[i]), float(posterior.min()), float(posterior.max())))
         rest = math.fsum(np.delete(prior, i).tolist())
-        if rest == 0:
+        if rest == 0 or prior[i] == 0:
             continue
         with np.errstate(divide="ignore"):
             ratio = (possible[i] / others) * (rest / prior[i])
@@ -311,6 +311,8 @@ def _is_constant(joint: AnyArray, prior: AnyArray) -> bool:
 def _capacity(joint: AnyArray, prior: AnyArray) -> Number:
     """Σ_y max_s P(y|s): the most by which any non-negative gain and any belief could grow."""
     exact = joint.dtype == object and prior.dtype == object
+    possible = np.asarray(prior != 0, dtype=bool)
+    joint, prior = joint[possible], prior[possible]
     rows = joint / prior[:, None] if exact else joint.astype(np.float64) / prior.astype(np.float64)[:, None]
     best = rows.max(axis=0).tolist()
     return sum(best, Fraction(0)) if exact else max(1.0, math.fsum(best))

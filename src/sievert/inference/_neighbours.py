@@ -37,6 +37,8 @@ def neighbours_of(labels: Labels, metric: Metric | None, level: Any) -> Neighbou
     if metric.uniform_distance is not None and 0 < metric.uniform_distance < math.inf:
         return Neighbours("uniform", n, (), _lengths([metric.uniform_distance], promise), *promise)
     pairs, lengths = _edges(metric)
+    if not pairs:
+        return Neighbours("free", n)
     form = "forest" if len(pairs) < n else "graph"
     found = Neighbours(form, n, pairs, _lengths(lengths, promise), *promise)
     if form == "forest" and len(found.order) != len(pairs):

@@ -21,8 +21,8 @@ from scipy.optimize import brentq, minimize_scalar
 
 from sievert.arrays import AnyArray
 from sievert.channels import Channel, as_channel
-from sievert.errors import MechanismError, PolicyError
-from sievert.inference._correlation import Correlation
+from sievert.errors import MechanismError, PolicyError, PriorError
+from sievert.inference._correlation import Correlation, contingency
 from sievert.inference._envelope import (
     Joining,
     best_line,
@@ -33,10 +33,12 @@ from sievert.inference._envelope import (
     lines,
     local_excess,
 )
+from sievert.inference._inputs import whole_joint
+from sievert.inference._masses import matched
 from sievert.mechanisms import privacy
 from sievert.numerics import brief, choice, in_percent, non_negative, taken
 from sievert.results import Result
-from sievert.spaces import label, shown
+from sievert.spaces import Labels, label, shown, table_of
 
 __all__ = ["Newcomer", "NewcomerTable", "Thresholds", "newcomer", "newcomer_table"]
 
@@ -154,6 +156,7 @@ def newcomer(
     mechanism: str | Channel = "oblivious",
     *,
     alpha: object = None,
+    belief: object = None,
 ) -> Newcomer:
     """What the noisy count of a table tells about somebody who joins it.
 
@@ -167,6 +170,8 @@ def newcomer(
         0, 1, 2, …; or a channel on the counts 0…N+1, or one on the values, applied to every row
     alpha : e^-eps instead of `eps`; a fraction gives exact answers, of the local mechanism for up to
         60 rows
+    belief : probabilities [secret, value] of the newcomer, or a `Correlation`, where they differ from the
+        table's; of a table without rows all pairs are as likely
 
     Returns
     -------
@@ -192,13 +197,13 @@ def newcomer(
     >>> found.privacy_loss, found.utility
     (Fraction(82, 77), Fraction(10, 11))
     """
-    asked = _question(table, query)
+    asked, uses = _question(table, query, belief)
     if isinstance(mechanism, Channel):
         if eps is not None or alpha is not None:
             raise MechanismError(
                 "eps and alpha belong to mechanism='oblivious' or 'local'; a channel has its own"
             )
-        return _of_channel(asked, table, as_channel(mechanism, "mechanism"))
+        return _of_channel(asked, uses, as_channel(mechanism, "mechanism"))
     choice("mechanism", mechanism, ("oblivious", "local"), MechanismError)
     level = privacy(eps, alpha)
     if mechanism == "oblivious":
@@ -207,7 +212,9 @@ def newcomer(
     return _local(asked, level.eps, level.alpha)
 
 
-def newcomer_table(table: Any, query: object, eps: Iterable[float]) -> NewcomerTable:
+def newcomer_table(
+    table: Any, query: object, eps: Iterable[float], *, belief: object = None
+) -> NewcomerTable:
     """The new-row calculator for several ε: oblivious beside local geometric noise.
 
     Parameters
@@ -215,6 +222,7 @@ def newcomer_table(table: Any, query: object, eps: Iterable[float]) -> NewcomerT
     table : counts [secret, value] of the known rows, or a `Correlation` that was counted
     query : the value that is counted, or a list of values
     eps : levels in nats
+    belief : as for `newcomer`
 
     Returns
     -------
@@ -234,31 +242,50 @@ def newcomer_table(table: Any, query: object, eps: Iterable[float]) -> NewcomerT
     given = taken("eps", eps, MechanismError, "levels")
     levels = tuple(non_negative("eps", value, MechanismError) for value in given)
     found = {
-        name: tuple(newcomer(table, query, level, name) for level in levels)
+        name: tuple(newcomer(table, query, level, name, belief=belief) for level in levels)
         for name in ("oblivious", "local")
     }
     return NewcomerTable(levels, found["oblivious"], found["local"])
 
 
-def _question(table: Any, query: object) -> Joining:
-    correlation = table if isinstance(table, Correlation) else Correlation.from_counts(table)
-    if correlation.total is None:
+def _question(table: Any, query: object, belief: Any) -> tuple[Joining, Labels]:
+    """Who joins which rows, and the values."""
+    known, rows = _known(table)
+    uses = known.uses
+    wanted = {label(item) for item in query} if isinstance(query, list | tuple | set) else {label(query)}
+    unknown = [item for item in wanted if item not in uses]
+    if unknown or not wanted:
+        raise PolicyError(f"query is {brief(query)}, which matches none of the values {shown(uses)}")
+    joint = whole_joint(known.joint if belief is None else _believed(belief, uses))
+    return Joining(joint, rows, tuple(use in wanted for use in uses)), uses
+
+
+def _known(table: Any) -> tuple[Correlation, tuple[int, ...]]:
+    """How secret and value go together in a table, and how many rows have each value."""
+    if not isinstance(table, Correlation):
+        numbers, secrets, uses = contingency(table)
+        rows = tuple(sum(column) for column in numbers.T.tolist())
+        return Correlation.from_counts(numbers if any(rows) else numbers + 1, secrets, uses), rows
+    total = table.total
+    if total is None:
         raise PolicyError(
             "table has no counts; the newcomer joins rows that are known, give a contingency table of them"
         )
-    joint = correlation.joint
-    if joint.dtype != object:
-        joint = np.vectorize(
-            lambda v: Fraction(round(v * correlation.total), correlation.total), otypes=[object]
-        )(joint)
-    wanted = {label(item) for item in query} if isinstance(query, list | tuple | set) else {label(query)}
-    unknown = [item for item in wanted if item not in correlation.uses]
-    if unknown or not wanted:
+    return table, tuple(round(value * total) for value in table.use_prior.tolist())
+
+
+def _believed(belief: Any, uses: Labels) -> AnyArray:
+    """The newcomer's joint [secret, value], its values in the table's order."""
+    if not isinstance(belief, Correlation):
+        given = table_of(belief, "belief", PriorError)
+        belief = Correlation(belief, uses=None if given.columns is not None else uses)
+    order = matched(uses, belief.uses)
+    if order is None:
         raise PolicyError(
-            f"query is {brief(query)}, which matches none of the values {shown(correlation.uses)}"
+            f"belief is about the values {shown(belief.uses)}; it must be about those of the table, "
+            f"{shown(uses)}"
         )
-    rows = tuple(int(value * correlation.total) for value in joint.sum(axis=0).tolist())
-    return Joining(joint, rows, tuple(use in wanted for use in correlation.uses))
+    return np.asarray(belief.joint[:, list(order)])
 
 
 # ── Noise on the count itself ───────────────────────────────────────────────────────────────────────────────
@@ -324,10 +351,9 @@ def _found(
     )
 
 
-def _of_channel(asked: Joining, table: Any, channel: Channel) -> Newcomer:
+def _of_channel(asked: Joining, uses: Labels, channel: Channel) -> Newcomer:
     """Any mechanism: on the counts 0…N+1, or on the values of every row."""
     channel = channel.finite()
-    uses = table.uses if isinstance(table, Correlation) else range(len(asked.rows))
     if set(channel.inputs) == set(uses) and asked.records + 2 != len(channel.inputs):
         counted = {use for use, flag in zip(uses, asked.counted, strict=True) if flag}
         if not counted <= set(channel.outputs):

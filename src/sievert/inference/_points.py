@@ -39,6 +39,7 @@ class InferencePoint(Result):
     mechanism : the channel that reaches it
     certificate : the proof, which verifies without a solver
     labels : inputs and outputs of the mechanism
+    remark : where secret and use are one property, the compromise that no mechanism avoids; else empty
     first : the input with the first row of the certificate's mechanism; those before it, and those after its
         last, are told as its ends
     """
@@ -49,6 +50,7 @@ class InferencePoint(Result):
     vulnerability: tuple[Any, ...]
     certificate: FrontierProof = field(repr=False)
     labels: tuple[Labels, Labels] = field(repr=False)
+    remark: str = ""
     first: int = field(default=0, repr=False)
 
     @cached_property
@@ -88,7 +90,7 @@ class InferencePoint(Result):
             reached = f"and this one tells it with {in_percent(told)}"
         return (
             f"While the {guesses} at {guessed}, no mechanism tells the use right more often than with "
-            f"{in_percent(most)}, {reached}."
+            f"{in_percent(most)}, {reached}.{self.remark and ' '}{self.remark}"
         )
 
 

@@ -55,7 +55,6 @@ class Question:
             isinstance(item, Correlation) for item in correlation
         )
         self.correlations = [correlation_of(item) for item in (correlation if several else [correlation])]
-        _refuse_same(self.correlations, gain, use_gain)
         if metric is not None and level is None:
             raise MechanismError(
                 "metric goes with eps: how much may the odds change for each unit of distance?"
@@ -66,6 +65,7 @@ class Question:
         worth = as_gain(use_gain, uses)
         wants = [as_gain(gain, item.secrets) for item in self.correlations]
         self.guesses = actions_of(worth)
+        self.remark = _one_property(self.correlations) if gain is None and use_gain is None else ""
         blocks = [
             (owner, world)
             for owner, joint in enumerate(joints)
@@ -154,6 +154,7 @@ class Question:
             self._each(given),
             proof,
             (self.labels, self.outputs),
+            self.remark,
             self.first,
         )
 
@@ -180,18 +181,16 @@ class Question:
             ) from None
 
 
-def _refuse_same(correlations: list[Correlation], gain: Any, use_gain: Any) -> None:
+def _one_property(correlations: list[Correlation]) -> str:
+    """Fernandes, Thm 5.1, about the first secret that is the use."""
     for item in correlations:
-        if gain is None and use_gain is None and item.secret_equals_use:
-            before = max(item.secret_prior.tolist())
-            least = no_free_lunch(item.secret_prior)
-            raise PolicyError(
-                "secret and use are one property, so that whoever tells the use tells the secret: there is "
-                "no free "
-                f"lunch (Fernandes, Thm 5.1). It is guessed with {float(before):.6g} before; an accuracy "
-                "of 1 - e and a "
-                f"guess of at most {float(before):.6g} + e need e ≥ {float(least):.6g}"
+        if item.secret_equals_use:
+            before, least = float(max(item.secret_prior.tolist())), float(no_free_lunch(item.secret_prior))
+            return (
+                "Secret and use are one property, so there is no free lunch (Fernandes, Thm 5.1): an "
+                f"accuracy of 1 - e and a guess of at most {before:.6g} + e need e ≥ {least:.6g}."
             )
+    return ""
 
 
 def _merged(table: ObjectArray, first: int, last: int) -> ObjectArray:

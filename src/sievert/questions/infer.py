@@ -61,7 +61,7 @@ class Inference(Result):
     accuracy : how often the answer itself is told right
     association : Cramér's V of secret and answer, and their mutual information in bits
     eps : the ε that other mechanisms may have too
-    best : the most accurate mechanism with this ε that gives away as little (None: secret and answer are one)
+    best : the most accurate mechanism with this ε that gives away as little (None: too large)
     least : where they are one: the compromise that no mechanism avoids (None: they are not)
     curve : the whole trade-off (None: too large)
     candidates : standard mechanisms on the same answers, the file's first
@@ -88,7 +88,7 @@ class Inference(Result):
         """Why there is no certificate; None where there is one."""
         if self.best is not None:
             return None
-        return "what is published is the secret itself, so that no mechanism is weighed against another"
+        return "the program of the best mechanism is too large"
 
     def to_dict(self) -> dict[str, Any]:
         """Fields as plain data; the mechanism and the proof of the best one are saved with --proof."""
@@ -139,7 +139,7 @@ def infer(scenario: Scenario) -> Inference:
     told = accuracy(case.channel, case.correlation)
     eps = _eps(scenario, case)
     same = case.correlation.secret_equals_use
-    best = None if same else _best(case, float(loss.after), eps)
+    best = _best(case, float(loss.after), eps)
     return Inference(
         title=scenario.title,
         secret=case.correlation.secret_words,
@@ -152,7 +152,7 @@ def infer(scenario: Scenario) -> Inference:
         eps=eps,
         best=best,
         least=float(no_free_lunch(case.correlation.secret_prior)) if same else None,
-        curve=None if same else _curve(case, eps),
+        curve=_curve(case, eps),
         candidates=tuple(_candidates(scenario, case, eps, loss, told)),
         checks=tuple(_checked(scenario, loss)),
     )

@@ -76,22 +76,23 @@ def _shown_shifts(found: Inference) -> list[BeliefShift]:
 
 
 def _best(found: Inference) -> list[str]:
+    if found.best is None:
+        return ["The program of the best mechanism is too large; group the values."]
+    sentences = []
     if found.least is not None:
-        return [
+        sentences.append(
             "Secret and answer are one property, so there is no free lunch (Fernandes, Thm 5.1): an "
             "accuracy of "
             f"1 - e and a guess of at most {float(found.loss.before):.4g} + e need e ≥ {found.least:.4g}."
-        ]
-    if found.best is None:
-        return ["The program of the best mechanism is too large; group the values."]
+        )
     best = found.best
     right, told = float(best.upper), float(best.accuracy)
     reached = "one reaches it" if right - told <= REACHED else f"one reaches {in_percent(told)}"
-    sentences = [
+    sentences.append(
         f"No mechanism {found.rivals} that lets {found.secret} be guessed with at most "
         f"{in_percent(float(best.limit[0]))} tells the answer right more often than with "
         f"{in_percent(right)}; this is proved, and {reached}."
-    ]
+    )
     if found.curve is None:
         sentences.append("There are too many answers to draw the whole trade-off.")
     elif found.curve.slopes:
