@@ -94,6 +94,177 @@ def test_a_text_of_the_file_stays_a_text_on_postgres(postgres: Path, tmp_path: P
         assert base.execute("SELECT * FROM canary").fetchall() == [(1,)]
 
 
+LIMITED = """
+version = 1
+policy = { values = ["0", "1", "2"], records = 9, adjacency = "add-remove" }
+query = { kind = "histogram" }
+mechanism = { kind = "geometric", eps = 0.9 }
+data = { source = "duckdb://t.db", SOURCE, column = "COLUMN", fit = { unknown = 1, dropped = 1 } }
+release = { ledger = "budget.toml", output = "out.csv", unknown = "drop", missing = "drop" }
+"""
+
+
+@pytest.fixture
+def incomes(tmp_path: Path) -> Path:
+    """A table with a column whose limit is spent by one release, and views of it."""
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect(str(tmp_path / "t.db")) as base:
+        base.execute("CREATE TABLE t AS SELECT (i % 3)::TEXT AS income, i::TEXT AS id FROM range(9) r(i)")
+        base.execute("CREATE TABLE other AS SELECT (i % 3)::VARCHAR AS k FROM range(9) r(i)")
+        base.execute("CREATE VIEW renamed AS SELECT income AS i2, id FROM t")
+        base.execute("CREATE VIEW again AS SELECT i2 AS i3 FROM renamed")
+        base.execute("CREATE VIEW ranked AS SELECT rank() OVER (ORDER BY income)::VARCHAR AS r, id FROM t")
+        base.execute('CREATE VIEW harmless AS SELECT k AS "income" FROM other')
+    (tmp_path / "budget.toml").write_text("person = 100.0\n[columns]\nincome = 1.0\n")
+    return tmp_path
+
+
+def limited(folder: Path, source: str, column: str, name: str) -> str:
+    """What a release says, or why it is refused."""
+    file = folder / "file.toml"
+    file.write_text(LIMITED.replace("SOURCE", source).replace("COLUMN", column))
+    return str(sv.release.run(file, output=folder / name))
+
+
+RENAMED = [
+    ("sql = 'SELECT income AS i2 FROM t'", "i2"),
+    ("sql = 'SELECT Income AS i2 FROM main.T AS x'", "i2"),
+    ("sql = 'WITH c(z) AS (SELECT income FROM t) SELECT z AS i2 FROM c'", "i2"),
+    ("sql = 'SELECT i2 FROM (SELECT right(income || id, 1) AS i2 FROM t)'", "i2"),
+    ("sql = 'SELECT CASE WHEN income = 1 THEN id ELSE id END AS i2 FROM t'", "i2"),
+    ("sql = 'SELECT id AS i2 FROM t WHERE income = 1'", "i2"),
+    ("sql = 'SELECT i2 FROM renamed'", "i2"),
+    ("sql = 'SELECT i3 AS income FROM again'", "income"),
+    ("table = 'renamed'", "i2"),
+    ("table = 'again'", "i3"),
+]
+
+
+@pytest.mark.parametrize(("source", "column"), RENAMED)
+def test_a_limited_column_is_charged_under_every_name(incomes: Path, source: str, column: str) -> None:
+    assert "0.1 through the column income" in limited(incomes, source, column, "a.csv")
+    with pytest.raises(sv.SievertError, match=r"through the column 'income' but 0.1 is left"):
+        limited(incomes, source, column, "b.csv")
+
+
+def test_a_view_that_is_not_understood_is_refused_where_a_column_is_limited(incomes: Path) -> None:
+    for source in ("table = 'ranked'", "sql = 'SELECT r FROM ranked'"):
+        with pytest.raises(sv.SievertError, match=r"reads the view 'ranked'.*name the tables themselves"):
+            limited(incomes, source, "r", "a.csv")
+    (incomes / "budget.toml").write_text("person = 100.0\n")
+    assert "Released" in limited(incomes, "table = 'ranked'", "r", "a.csv")
+    assert not limited(incomes, "table = 'other'", "k", "b.csv").count("through")
+
+
+JOINED = """
+version = 1
+[policy]
+values = ["north", "south"]
+records = 600
+adjacency = "add-remove"
+person_records = 2
+[query]
+kind = "histogram"
+[mechanism]
+kind = "geometric"
+eps = 50.0
+[data]
+source = "duckdb://clinic.db"
+sql = "SQL"
+column = "ward"
+fit = { unknown = 1, dropped = 1 }
+MORE
+[release]
+ledger = "budget.toml"
+output = "out.csv"
+too_many = "sample"
+unknown = "drop"
+"""
+# A SELECT, what more the file says, and how it ends; visits and people are of patients, wards of nobody.
+BOTH = "tables = { visits = { person = 'patient' }, people = { person = 'patient' }, wards = 'public' }"
+VIEWS = [
+    ("SELECT a.ward, b.patient FROM visits a CROSS JOIN visits b", "person = 'patient'", "not on the person"),
+    ("SELECT a.ward, b.patient FROM visits a, visits b", "person = 'patient'", "not on the person"),
+    (
+        "SELECT a.ward, a.patient FROM visits a JOIN visits b ON a.ward = b.ward",
+        "person = 'patient'",
+        "not on",
+    ),
+    ("SELECT a.ward, a.patient FROM visits a JOIN wards b ON a.ward = b.ward", "person = 'patient'", "whose"),
+    ("SELECT ward, max(patient) AS patient FROM visits GROUP BY ward", "person = 'patient'", "GROUP BY"),
+    ("SELECT DISTINCT ward, 'x' AS patient FROM visits", "person = 'patient'", "whose"),
+    ("SELECT ward, patient || visit AS patient FROM visits", "person = 'patient'", "several columns"),
+    (
+        "SELECT ward, patient FROM visits UNION SELECT patient, ward FROM visits",
+        "person = 'patient'",
+        "several",
+    ),
+    (
+        "SELECT (SELECT max(ward) FROM visits) AS ward, patient FROM visits",
+        "person = 'patient'",
+        "a subquery",
+    ),
+    (
+        "SELECT ward, patient FROM visits WHERE ward IN (SELECT ward FROM visits)",
+        "person = 'patient'",
+        "a subquery",
+    ),
+    ("SELECT p.patient, v.ward FROM people p RIGHT JOIN visits v USING (patient)", BOTH, "."),
+    ("SELECT a.ward FROM visits a CROSS JOIN visits b", "", "no column says whose row it is"),
+    ("SELECT ward FROM visits UNION ALL SELECT ward FROM visits", "", "no column says whose row it is"),
+    ("SELECT ward FROM visits GROUP BY ward", "", "no column says whose row it is"),
+    ("SELECT ward FROM visits WHERE ward IN (SELECT ward FROM wards)", "", "no column says whose row it is"),
+    ("SELECT DISTINCT ward FROM visits", "", "no column says whose row it is"),
+    ("SELECT ward, patient FROM visits WHERE visit > 0", "person = 'patient'", ""),
+    ("SELECT ward, lower(patient) AS who FROM visits", "person = 'who'", ""),
+    ("SELECT DISTINCT ward, patient FROM visits", "person = 'patient'", ""),
+    ("SELECT min(ward) AS ward, patient FROM visits GROUP BY patient", "person = 'patient'", ""),
+    ("SELECT ward, patient FROM visits UNION ALL SELECT ward, patient FROM visits", "person = 'patient'", ""),
+    (
+        "SELECT v.ward, p.patient FROM visits v JOIN people p USING (patient)",
+        f"person = 'patient'\n{BOTH}",
+        "",
+    ),
+    (
+        "SELECT v.ward, v.patient FROM visits v LEFT JOIN wards w ON v.ward = w.ward",
+        f"person = 'patient'\n{BOTH}",
+        "",
+    ),
+    (
+        "WITH c AS (SELECT ward, patient FROM visits) SELECT a.ward, b.patient FROM c a JOIN c b ON "
+        "a.patient = b.patient",
+        "person = 'patient'",
+        "",
+    ),
+]
+
+
+@pytest.mark.parametrize(("sql", "more", "reason"), VIEWS)
+def test_rows_of_one_person_do_not_change_those_of_others(
+    tmp_path: Path, sql: str, more: str, reason: str
+) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect(str(tmp_path / "clinic.db")) as base:
+        base.execute("CREATE TABLE visits (ward VARCHAR, patient VARCHAR, visit INTEGER)")
+        base.execute("CREATE TABLE people AS SELECT DISTINCT patient FROM visits")
+        base.execute("CREATE TABLE wards AS SELECT 'north' AS ward")
+        base.execute("INSERT INTO visits VALUES ('north', 'ann', 1), ('south', 'ann', 2), ('north', 'b', 3)")
+        base.execute("INSERT INTO people VALUES ('ann'), ('b')")
+    text = JOINED.replace("SQL", sql).replace("MORE", more)
+    if "person" not in more:
+        text = text.replace('too_many = "sample"\n', "").replace("person_records = 2\n", "")
+    (tmp_path / "file.toml").write_text(text)
+    (tmp_path / "budget.toml").write_text("person = 1000.0\n")
+    if reason:
+        with pytest.raises(sv.SievertError, match=reason):
+            sv.release.run(tmp_path / "file.toml")
+        assert not (tmp_path / "out.csv").exists()
+        assert not (tmp_path / "budget.ledger").exists()
+    else:
+        done = sv.release.run(tmp_path / "file.toml")
+        assert done.table is not None
+
+
 # ── hosts, passwords and engines ────────────────────────────────────────────────────────────────────
 
 PASSWORD = "hunter2-prod"

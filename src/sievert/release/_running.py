@@ -362,7 +362,7 @@ class _PlanJob(Job[Any, Release]):
         table: NoisyTable | None,
     ) -> Release:
         plan, sampler = self.plan, content["mechanism"]
-        left = ledger.remaining(plan.columns)
+        left = ledger.remaining(self.columns)
         return Release(
             held.id,
             str(held.targets[OUTPUT]),
@@ -395,6 +395,13 @@ class _TableJob(_PlanJob):
     """One table over all rows, or every row of one table by itself."""
 
     rows: Rows | Warehouse
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that are charged: of a view, also those of tables that it is made of."""
+        if not isinstance(self.rows, Warehouse) or self.plan.rules.ledger is None:
+            return self.plan.columns
+        return self.rows.through(self.plan.columns, self.plan.budget().columns)
 
     def read(self, asked: Asked) -> _Read:
         report = asked.reporter("reading")

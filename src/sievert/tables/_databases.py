@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 
 from sievert.errors import DataError, FileError, OutputError
 from sievert.numerics import brief, did_you_mean
+from sievert.tables._catalogs import Known, of_duckdb, of_postgres, of_spark, of_sqlite
 from sievert.tables._driver_words import PRIVATE_WORDS, class_of, first_line, whole, words_before_data
 from sievert.tables._hosts import require_allowed
 from sievert.tables._literals import fixed, text_of
@@ -123,6 +124,14 @@ class Database:
 
     def _table(self, name: str, where: Sequence[str]) -> Any:
         return self.connection.table(name, database=tuple(where) or None)
+
+    def look(self, parts: Sequence[str]) -> Known | None:
+        """A table or view of the database's own, by the parts of its name."""
+        return None
+
+    def own_functions(self) -> Sequence[str]:
+        """Names of functions that the database has beside its engine's."""
+        return ()
 
     def view(self, sql: str) -> Any:
         """What a SELECT gives."""
@@ -263,6 +272,13 @@ class DuckDb(Database):
         types = self.types_of(f"SELECT * FROM {named}")
         return ibis.table(types, name=name, catalog=catalogue, database=schema)
 
+    def look(self, parts: Sequence[str]) -> Known | None:
+        return of_duckdb(self.connection.con, parts)
+
+    def own_functions(self) -> Sequence[str]:
+        asked = "SELECT DISTINCT function_name FROM duckdb_functions() WHERE NOT internal"
+        return [name for (name,) in self.connection.con.execute(asked).fetchall()]
+
     def names(self, where: Sequence[str]) -> list[str]:
         found = self.connection.con.execute("SELECT table_name FROM information_schema.tables").fetchall()
         return [name for (name,) in found]
@@ -319,6 +335,9 @@ class SQLite(Database):
         found = super().open(url, folder)
         found.connection.con.execute("PRAGMA query_only = ON")
         return found
+
+    def look(self, parts: Sequence[str]) -> Known | None:
+        return of_sqlite(self.connection.con, parts)
 
 
 class GivenToDuckDb(DuckDb):
@@ -462,6 +481,17 @@ class Postgres(Database):
     def require_host(cls, url: str) -> dict[str, str]:
         return require_postgres(url)
 
+    def look(self, parts: Sequence[str]) -> Known | None:
+        return of_postgres(self.connection.con, parts)
+
+    def own_functions(self) -> Sequence[str]:
+        with self.connection.con.cursor() as cursor:
+            found = cursor.execute(
+                "SELECT DISTINCT p.proname FROM pg_catalog.pg_proc p WHERE pg_catalog.pg_function_is_visible("
+                "p.oid) AND p.pronamespace <> 'pg_catalog'::pg_catalog.regnamespace"
+            ).fetchall()
+        return [name for (name,) in found]
+
     def types_of(self, sql: str) -> dict[str, Any] | None:
         # Ibis would make a view to learn the types, which a transaction that only reads does not.
         with self.connection.con.cursor() as cursor:
@@ -581,6 +611,13 @@ class Spark(Database):
         finally:
             if codes:
                 session.catalog.dropTempView(CODES)
+
+    def look(self, parts: Sequence[str]) -> Known | None:
+        return of_spark(self._session, parts)
+
+    def own_functions(self) -> Sequence[str]:
+        found = self._session.sql("SHOW USER FUNCTIONS").collect()
+        return [str(row[0]).rpartition(".")[2] for row in found]
 
     def close(self) -> None:
         if self._ours:

@@ -6,15 +6,15 @@ import re
 from collections.abc import Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 from urllib.parse import parse_qsl
 
-from pydantic import Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from sievert.errors import DataError, FileError
 from sievert.kinds import PrivatePath, kind
-from sievert.numerics import brief, did_you_mean
+from sievert.numerics import did_you_mean
 from sievert.tables._batches import Rows, Source, open_rows
 from sievert.tables._databases import (
     EMBEDDED,
@@ -26,6 +26,8 @@ from sievert.tables._databases import (
     ibis_or_refuse,
 )
 from sievert.tables._folders import files_named, refuse_twice
+from sievert.tables._select import parsed
+from sievert.tables._views import table_of, view_of
 from sievert.tables._warehouse import Warehouse
 
 __all__ = ["DatabaseSource", "SourceUrl", "counted_files", "given_warehouse"]
@@ -79,6 +81,14 @@ class SourceUrl(PrivatePath):
         return type(self)(f"{self.scheme}://{local}")
 
 
+class WhoseTable(BaseModel):
+    """Which column of a table says whose row it is."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    person: str = Field(min_length=1, description="the column of the table that says whose row it is")
+
+
 @kind(Source, key="source")
 class DatabaseSource(Source):
     """A table in a database, which is counted there."""
@@ -95,6 +105,13 @@ class DatabaseSource(Source):
         str | None, Field(min_length=1, description="the table, `schema.table` where it is in a schema")
     ] = None
     sql: Annotated[str | None, Field(min_length=1, description="or one SELECT that gives the records")] = None
+    tables: Annotated[
+        dict[str, Literal["public"] | WhoseTable],
+        Field(
+            description="with sql of several tables, whose rows they are: "
+            '`{ visits = { person = "patient" }, wards = "public" }`'
+        ),
+    ] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _one_table(self) -> Self:
@@ -102,6 +119,12 @@ class DatabaseSource(Source):
             raise ValueError(
                 "give exactly one of table and sql: the table, or a SELECT that gives the records"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _tables_of_sql(self) -> Self:
+        if self.tables and (self.sql is None or self.person is None):
+            raise ValueError("tables goes with sql and person; leave it out")
         return self
 
     by_record = False
@@ -118,76 +141,29 @@ class DatabaseSource(Source):
 
     def warehouse(self, folder: Path) -> Warehouse:
         found = database_for(self.source.scheme)
-        sql = None if self.sql is None else one_select(self.sql, found.backend, self.source)
+        if self.sql is not None:
+            if not found.dialect:
+                raise FileError(
+                    f"data.sql: is not read for {self.source.scheme}, only for DuckDB, Postgres, Spark and "
+                    "SQLite; make a view in the database and name it as data.table"
+                )
+            ibis_or_refuse(self.source)
+            parsed(self.sql, found.dialect)  # before anything is connected to
         database = found.open(self.source, folder)
         try:
-            table = database.table(str(self.table)) if sql is None else database.view(sql)
+            if self.sql is None:
+                table = database.table(str(self.table))
+                relation = table_of(str(self.table), database)
+            else:
+                people = {name: told.person for name, told in self.tables.items() if told != "public"}
+                public = [name for name, told in self.tables.items() if told == "public"]
+                select = view_of(self.sql, database, self.person, people, public)
+                table, relation = database.view(select.text), select.relation
         except BaseException:
             database.close()
             raise
         what = "data.sql" if self.table is None else f"table {self.table}"
-        return Warehouse(database, table, f"{self.source}, {what}")
-
-
-def one_select(sql: str, backend: str, url: str) -> str:
-    """The one SELECT of a text; whatever else is refused: a file must not change the data it is about."""
-    ibis_or_refuse(url)
-    import sqlglot
-    from sqlglot import expressions
-
-    dialect = {"pyspark": "spark", "": None}.get(backend, backend)
-    try:
-        statements = [found for found in sqlglot.parse(sql, dialect=dialect) if found is not None]
-    except sqlglot.errors.SqlglotError as problem:
-        raise FileError(f"data.sql: is not understood ({str(problem).splitlines()[0]})") from None
-    statements = [found for found in statements if not isinstance(found, expressions.Semicolon)]
-    writing = (
-        expressions.DML,
-        expressions.DDL,
-        expressions.Command,
-        expressions.Into,
-        expressions.Lock,
-        expressions.Set,
-        expressions.Pragma,
-        expressions.Copy,
-        expressions.Drop,
-        expressions.Alter,
-    )
-    reads = len(statements) == 1 and isinstance(statements[0], expressions.Query)
-    for node in statements[0].walk() if reads else ():
-        reads = reads and (isinstance(node, expressions.Query) or not isinstance(node, writing))
-    if not reads:
-        raise FileError(
-            f"data.sql: {brief(sql)} is not one SELECT; a file only reads the data, so give a single query "
-            "that begins with SELECT or WITH"
-        )
-    _refuse_chosen(statements[0])
-    return str(statements[0].sql(dialect=dialect, comments=False))
-
-
-# What gives another answer each time it is asked, by its names in several databases.
-CHANCE = re.compile(
-    r"(gen_)?rand(om|n)?(_?uuid|_normal)?|uuid(_string|v[0-9])?|nextval|clock_timestamp", re.I
-)
-
-
-def _refuse_chosen(query: Any) -> None:
-    """Refuse rows that are chosen by how many others there are, or by chance: asked again, others count."""
-    from sqlglot import expressions
-
-    outermost = query.unnest().args
-    found = ["LIMIT or OFFSET"] if outermost.get("limit") or outermost.get("offset") else []
-    for node in query.walk():
-        if isinstance(node, expressions.TableSample):
-            found.append("a sample")
-        elif isinstance(node, expressions.Func):
-            name = node.name if isinstance(node, expressions.Anonymous) else node.sql_name()
-            found += [f"{name}()"] if CHANCE.fullmatch(name) else []
-    if found:
-        raise FileError(
-            f"data.sql: {found[0]} chooses which rows count, so that one person's rows let in or keep out "
-            "those of others; choose by what stands in a row (WHERE), or by person (release.too_many)"
-        )
+        return Warehouse(database, table, f"{self.source}, {what}", relation=relation)
 
 
 def counted_files(path: str, folder: Path) -> Warehouse | None:

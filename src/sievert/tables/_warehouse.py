@@ -16,7 +16,7 @@ the same rows on every database and in `release._sample` for the same key.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -29,6 +29,7 @@ from sievert.numerics import brief, did_you_mean, require_size
 from sievert.tables._batches import plain_cell
 from sievert.tables._databases import CODES, Database
 from sievert.tables._driver_words import PRIVATE_WORDS, class_of, whole
+from sievert.tables._relations import Relation
 
 __all__ = ["Cells", "PeopleThere", "Warehouse"]
 
@@ -73,8 +74,16 @@ class PeopleThere:
 class Warehouse:
     """A table in a database."""
 
-    def __init__(self, database: Database, table: Any, name: str, ours: bool = True) -> None:
+    def __init__(
+        self,
+        database: Database,
+        table: Any,
+        name: str,
+        ours: bool = True,
+        relation: Relation | None = None,
+    ) -> None:
         self.database, self.table, self.name, self._ours = database, table, name, ours
+        self._relation = relation
         self._asked: list[tuple[Ask, list[str]]] = []
         self._persons: dict[str, Any] = {}
 
@@ -96,6 +105,26 @@ class Warehouse:
         }
         texts = [tuple("" if text is None else text for text in row[:-1]) for row in found]
         return Cells(cells, np.array(parts[-1], dtype=np.int64), texts)
+
+    def through(self, columns: Sequence[str], limited: Iterable[str]) -> list[str]:
+        """The columns whose limits these are charged to: they, and those of tables that they are made of.
+
+        Raises
+        ------
+        FileError : a view whose definition is not understood, where columns have limits
+        """
+        if self._relation is None:
+            return list(columns)
+        found = self._relation.through(columns)
+        limits = {name.casefold(): name for name in limited}
+        if limits and found.unknown:
+            raise FileError(
+                f"{self.name}: reads the view {brief(sorted(found.unknown)[0])}, and from which columns of "
+                f"tables it is made is not understood, but the budget limits {', '.join(limits.values())}; "
+                "name the tables themselves, in data.table or data.sql"
+            )
+        names = [*columns, *sorted({column for _, column in found.bases})]
+        return list(dict.fromkeys([*columns, *(limits.get(name.casefold(), name) for name in names)]))
 
     def require_still(self) -> None:
         """Refuse a table that changed while it was read."""
