@@ -136,6 +136,7 @@ class Reservation:
             sync_folder(folder)
         self.ledger.append({"kind": "commit", "id": self.id, "sha256": hashes, **about})
         self.publish(hashes)
+        self.ledger.totals.open.pop(self.id, None)
 
     def abandon(self) -> None:
         """Give up: what was written is deleted, what was charged stays charged."""
