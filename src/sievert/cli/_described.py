@@ -8,8 +8,6 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from sievert.cli._present import Asked, present, progress_bar
 from sievert.cli._streams import say_how_it_fits
 from sievert.errors import EstimationError, FileError, TooLargeError
@@ -108,9 +106,8 @@ def audit(file: Path, force: bool, as_json: bool, report: Path | None, proof: Pa
         proof=lambda: drawn_proof(scenario),
         about=(file,),
         data={"passed": found.passed},
+        holds=found.passed,
     )
-    if not found.passed:
-        raise typer.Exit(1)
     return True
 
 
@@ -191,7 +188,7 @@ def estimate(
 
     def certificate() -> Proof | str:
         try:
-            return identified(prove_estimate(texts, found), texts)
+            return identified(prove_estimate(texts, found), texts, column=given["column"])
         except (EstimationError, TooLargeError) as problem:
             return str(problem)
 
@@ -250,9 +247,8 @@ def compare(
             else found.certificate.with_identity(digest_of(first, second))
         ),
         about=(first, second),
+        holds=found.good,
     )
-    if not found.good:
-        raise typer.Exit(1)
     return True
 
 
@@ -280,9 +276,8 @@ def release(
     if preview:
         would: Any = look(scenario, output=given["output"], despite_accept=given["despite_accept"])
         data = {"possible": would.possible}
-        _show(would, scenario, asked, as_json, would.possible, data=data, proof=law, about=(file,))
-        if not would.possible:
-            raise typer.Exit(1)
+        possible = would.possible
+        _show(would, scenario, asked, as_json, possible, holds=possible, data=data, proof=law, about=(file,))
         return True
     with progress_bar() as show:
         done: Any = run(

@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.text import Text
 
 from sievert.cli._options import TYPED
-from sievert.cli._streams import plain
+from sievert.cli._streams import complain, plain
 from sievert.tables import Outputs
 
 if TYPE_CHECKING:
@@ -74,27 +74,47 @@ def present(
     about: Sequence[Path] = (),
     title: str | None = None,
     good: bool = True,
+    holds: bool = True,
     table: Callable[[], None] | None = None,
     data: Mapping[str, Any] | None = None,
     notes: Iterable[str] = (),
 ) -> None:
-    """Write what was asked for, then print the answer.
+    """Write what was asked for, print the answer, and end the command where that is no success.
+
+    The exit code is 1 where the answer is a no (`holds`), else 3 where a proof was asked for and there is
+    none.
 
     `page`, which is told the command, and `proof`, which the page carries too, are made only when they are
     asked for; a text instead of a proof says why there is none. `about` are the files that the proof is
     checked against; `data` goes into the JSON beside the result's own; `table` prints one below the sections,
     and `notes` come last.
     """
-    written = _keep(asked, page, None if proof is None else cache(proof), about)
+    written, unproved = _keep(asked, page, None if proof is None else cache(proof), about)
     if json:
         print_json({**result.to_dict(), **(data or {})})
-        return
+        if unproved:
+            complain(unproved)
+    else:
+        _print(result, sections, title, good, table, (*notes, *written))
+    if not holds or unproved:
+        raise typer.Exit(3 if holds else 1)
+
+
+def _print(
+    result: Result,
+    sections: Callable[[Any], Iterable[tuple[str, list[str]]]],
+    title: str | None,
+    good: bool,
+    table: Callable[[], None] | None,
+    notes: Iterable[str],
+) -> None:
+    """The answer in sentences, with the table and the notes below."""
     heading = title if title is not None else str(getattr(result, "title", ""))
     _print_sections(heading, str(result), sections(result), good)
     if table is not None:
         print()
         table()
-    for note in (*notes, *written):
+    for note in notes:
         print(f"\n{note}")
 
 
@@ -103,22 +123,21 @@ def _keep(
     page: Callable[[str], str] | None,
     proof: Callable[[], Proof | str] | None,
     about: Sequence[Path],
-) -> list[str]:
-    """Write the page and the proof, and say so in the order of the options."""
-    said = []
+) -> tuple[list[str], str]:
+    """Write the page and the proof, and say so in the order of the options; and why there is no proof."""
+    said, unproved = [], ""
     for option, path in asked.paths.items():
         if option == "report" and page is not None:
             asked.write_text(path, _with_proof(page(typed_command()), proof))
             said.append(f"Report written to {path}")
         if option == "proof" and proof is not None:
             check = shlex.join(["sievert", "verify", *map(str, (path, *about))])
-            unproved = _save(asked, path, proof())
-            said.append(
-                f"There is no certificate to save: {unproved}"
-                if unproved
-                else f"Proof written to {path}; check it with: {check}"
-            )
-    return said
+            why = _save(asked, path, proof())
+            if why:
+                earlier = f"; {path} is from an earlier run and is no proof of this" if path.exists() else ""
+                unproved = f"There is no certificate to save: {why}{earlier}"
+            said.append(unproved or f"Proof written to {path}; check it with: {check}")
+    return said, unproved
 
 
 def _with_proof(page: str, proof: Callable[[], Proof | str] | None) -> str:

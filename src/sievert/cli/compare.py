@@ -55,10 +55,9 @@ def compare(
         ),
         about=(first, second),
         good=result.can_replace is True,
+        holds=result.can_replace is True,
         notes=[result.note] if result.note else [],
     )
-    if result.can_replace is not True:
-        raise typer.Exit(1)
 
 
 def _one(path: Path) -> Scenario | Channel | Proof:

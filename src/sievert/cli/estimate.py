@@ -21,7 +21,6 @@ __all__ = ["estimate"]
 
 # A terminal shows this many values; the report and --json have all.
 SHOWN_ROWS = 30
-UNPROVED = "only reports that are counted one by one have a likelihood to prove"
 
 
 def estimate(
@@ -67,7 +66,14 @@ def estimate(
         return
     from sievert.errors import EstimationError, FileError, TooLargeError
     from sievert.files import identified, load_scenario
-    from sievert.questions.estimate import FileEstimate, FileTable, estimate_of, estimate_proof
+    from sievert.questions.estimate import (
+        UNPROVED,
+        FileEstimate,
+        FileTable,
+        estimate_of,
+        estimate_proof,
+        unproved_estimate,
+    )
     from sievert.report.estimate import lines, page
     from sievert.tables import Counted, counts_text
 
@@ -76,6 +82,8 @@ def estimate(
     named = map(Path, [*given, *(path for pattern in given for path in glob(pattern, recursive=True))])
     reads = [*scenario.reads(), scenario.released, *named]
     asked = Asked(reads, force, save_counts=save_counts, proof=proof, report=report)
+    if proof is not None and unproved_estimate(scenario) is not None:
+        raise FileError(f"--proof: {unproved_estimate(scenario)}; leave it out")
     with progress_bar():
         result = estimate_of(
             scenario, reports=reports or (), column=column, method=method, interval=interval, public=public
@@ -91,7 +99,7 @@ def estimate(
             found = estimate_proof(scenario, result)
         except (EstimationError, TooLargeError) as problem:
             return str(problem)
-        return UNPROVED if found is None else identified(found, scenario)
+        return UNPROVED if found is None else identified(found, scenario, column=column)
 
     present(
         result,

@@ -150,9 +150,7 @@ def explain(
     else:
         found = explain_file(scenario, releases, within, centre, **claim)
         told = {**claim, "releases": releases, "within": within, "centre": centre}
-    _present(found, scenario, told, asked, as_json)
-    if not found.passed:
-        raise typer.Exit(1)
+    _present(found, scenario, told, asked, as_json, holds=found.passed)
 
 
 def _scenario(file: Path) -> Scenario:
@@ -168,6 +166,7 @@ def _present(
     asked: Asked,
     as_json: bool,
     answer: WeakestClaim | None = None,
+    holds: bool = True,
 ) -> None:
     """Show an explanation; where another question was asked, its answer is what the JSON holds."""
     from sievert.report.explain import lines, page
@@ -191,6 +190,7 @@ def _present(
         proof=certificate,
         about=() if scenario is None else scenario.reads()[:1],
         good=found.passed,
+        holds=holds,
         data={"passed": found.passed} if answer is None else None,
     )
 
@@ -218,7 +218,8 @@ def _accurate(
     which: Any = choice("--of", "cell" if of is None else of, ("cell", "all", "total"), MechanismError)
     wanted = Accuracy(within=positive("--accuracy", within, MechanismError), confidence=share, of=which)
     found = accurate_report(wanted, 1 if cells is None else cells, scenario, releases)
-    _present(found, scenario, {"releases": releases}, asked, as_json)
+    told = {"accuracy": within, "confidence": confidence, "of": of, "releases": releases}
+    _present(found, scenario, told, asked, as_json)
 
 
 def _backwards(

@@ -1,3 +1,4 @@
+from ._asked import design_question as design_question
 from ._calibration import Calibration as Calibration
 from ._calibration import calibration as calibration
 from ._candidates import Alternative as Alternative
@@ -20,7 +21,9 @@ from ._leakage_families import LeakageDesign as LeakageDesign
 from ._leakage_families import least_leakage as least_leakage
 from ._leakage_families import least_loss as least_loss
 from ._optimal import OptimalMechanism as OptimalMechanism
+from ._optimal import as_loss as as_loss
 from ._optimal import optimal_mechanism as optimal_mechanism
+from ._optimal import require_few_entries as require_few_entries
 from ._places import PlanarBeside as PlanarBeside
 from ._places import place_design as place_design
 from ._places import planar_beside as planar_beside

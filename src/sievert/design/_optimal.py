@@ -28,7 +28,15 @@ from sievert.proofs import Decay, OptimalDesignProof, Proof, costs
 from sievert.results import Result
 from sievert.spaces import Labels, Metric
 
-__all__ = ["LARGEST_ENTRIES", "Designed", "OptimalMechanism", "as_loss", "decay_of", "optimal_mechanism"]
+__all__ = [
+    "LARGEST_ENTRIES",
+    "Designed",
+    "OptimalMechanism",
+    "as_loss",
+    "decay_of",
+    "optimal_mechanism",
+    "require_few_entries",
+]
 
 
 # ── What every designed mechanism shows: its sentence above its matrix, and plain data without the proof ────
@@ -217,12 +225,7 @@ def optimal_mechanism(
     stretch = finite("stretch", stretch, MechanismError)
     if stretch < 1:
         raise MechanismError(f"stretch is {brief(stretch)}; it must be a number ≥ 1")
-    if metric.size * len(wanted.actions) > LARGEST_ENTRIES:
-        raise TooLargeError(
-            f"{metric.size} inputs and {len(wanted.actions)} actions make "
-            f"{metric.size * len(wanted.actions)} probabilities; at most {LARGEST_ENTRIES} are designed",
-            size=metric.size * len(wanted.actions),
-        )
+    require_few_entries(metric, wanted)
     decay = decay_of(level, metric)
     if method == "exact" or (method == "auto" and level.alpha is not None):
         found = _exact(metric, decay, belief, wanted, level, insist=method == "exact")
@@ -230,6 +233,17 @@ def optimal_mechanism(
             return found
     with on_device(device):
         return _certified(metric, decay, belief, wanted, level, method, share, stretch)
+
+
+def require_few_entries(metric: Metric, wanted: MatrixAdversary) -> None:
+    """Refuse channels that are too large to be designed."""
+    entries = metric.size * len(wanted.actions)
+    if entries > LARGEST_ENTRIES:
+        raise TooLargeError(
+            f"{metric.size} inputs and {len(wanted.actions)} actions make {entries} probabilities; at most "
+            f"{LARGEST_ENTRIES} are designed",
+            size=entries,
+        )
 
 
 def _certified(

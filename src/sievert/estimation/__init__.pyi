@@ -7,6 +7,7 @@ from ._black_box import audit_samples as audit_samples
 from ._estimate import Estimate as Estimate
 from ._estimate import Method as Method
 from ._estimate import estimate as estimate
+from ._estimate import likelihood_question as likelihood_question
 from ._estimate import prove_likelihood as prove_likelihood
 from ._inversion import Mean as Mean
 from ._inversion import estimate_mean as estimate_mean

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from html import escape
 from typing import Any, Literal, get_args
 
 import numpy as np
 from scipy.special import chdtri
 
-from sievert.arrays import FloatArray
+from sievert.arrays import AnyArray, FloatArray
 from sievert.channels import Channel
 from sievert.errors import EstimationError, SievertError
 from sievert.estimation._confidence import checked_confidence
@@ -38,7 +39,7 @@ from sievert.proofs import LikelihoodProof
 from sievert.results import Result
 from sievert.spaces import Labels, by_label, floats, frame, label, pandas_axis, shown
 
-__all__ = ["Estimate", "IntervalKind", "Method", "estimate", "prove_likelihood"]
+__all__ = ["Estimate", "IntervalKind", "Method", "estimate", "likelihood_question", "prove_likelihood"]
 Method = Literal["auto", "maximum-likelihood", "inversion", "projection", "ibu", "regularised"]
 IntervalKind = Literal["normal", "bootstrap", "profile", "none"]
 
@@ -429,16 +430,33 @@ def prove_likelihood(found: Estimate, counts: Any, channel: Channel | Sequence[C
         raise EstimationError(
             "the estimate leaves the simplex and has no likelihood to prove; project it first"
         )
+    return LikelihoodProof.of(*_reported(counts, channel), np.maximum(found.distribution, 0.0).tolist())
+
+
+def likelihood_question(counts: Any, channel: Channel | Sequence[Channel]) -> dict[str, Any]:
+    """What a proof of `prove_likelihood` about these counts is about; nothing is estimated.
+
+    >>> from sievert.estimation._estimate import estimate
+    >>> from sievert.mechanisms._response import randomised_response
+    >>> channel = randomised_response(3, alpha="1/2")
+    >>> proof = prove_likelihood(estimate([60, 35, 5], channel), [60, 35, 5], channel)
+    >>> [proof.question() == likelihood_question(counts, channel) for counts in ([60, 35, 5], [60, 35, 6])]
+    [True, False]
+    """
+    rows, outputs, reported = _reported(counts, channel)
+    numbers = tuple(map(Fraction, reported))
+    return LikelihoodProof(
+        rows, tuple(outputs), numbers, (), sum(numbers, Fraction(0)), Fraction(0)
+    ).question()
+
+
+def _reported(counts: Any, channel: Channel | Sequence[Channel]) -> tuple[AnyArray, list[int], list[float]]:
+    """All channels side by side, how many outputs each has, and how often each was reported."""
     reports = read_reports(counts, channel)
-    size = sum(group.channel.shape[0] * group.channel.shape[1] for group in reports.groups)
-    _refuse_large(size)
+    _refuse_large(sum(group.channel.shape[0] * group.channel.shape[1] for group in reports.groups))
     blocks = [group.channel.exact_or_rounded() for group in reports.groups]
     rows = np.concatenate([block.astype(object) for block in blocks], axis=1)
     if all(block.dtype != object for block in blocks):
         rows = rows.astype(np.float64)
-    return LikelihoodProof.of(
-        rows,
-        [block.shape[1] for block in blocks],
-        np.concatenate([group.counts for group in reports.groups]).tolist(),
-        np.maximum(found.distribution, 0.0).tolist(),
-    )
+    numbers = np.concatenate([group.counts for group in reports.groups]).tolist()
+    return rows, [block.shape[1] for block in blocks], numbers

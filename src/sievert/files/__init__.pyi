@@ -16,6 +16,7 @@ from ._first import first_file as first_file
 from ._first import half_way as half_way
 from ._first import public_values as public_values
 from ._first import values_of as values_of
+from ._identity import RELEASED as RELEASED
 from ._identity import check_identity as check_identity
 from ._identity import digest_of as digest_of
 from ._identity import identified as identified

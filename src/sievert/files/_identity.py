@@ -4,7 +4,8 @@ A proof holds numbers only; that they are the numbers of this policy, this query
 says. The digest covers every table that a proof may rest on, with defaults filled in, and the contents of the
 files they name, the order of several columns and whether rows are left out; title, limits, data and outputs
 are not part of it. It is a label that the writer of the proof put there: it tells proofs of different files
-apart, not an honest writer from a dishonest one.
+apart, not an honest writer from a dishonest one. That a proof is about a file is decided by comparing what it
+is about with the file (`sievert.verification`); its label is the first thing that is looked at.
 """
 
 from __future__ import annotations
@@ -28,22 +29,27 @@ from sievert.numerics import brief
 from sievert.proofs import Proof, Verification
 from sievert.tables import files_named
 
-__all__ = ["check_identity", "digest_of", "identified", "question_digest"]
+__all__ = ["RELEASED", "check_identity", "digest_of", "identified", "question_digest"]
 
 # What marks a proof of the mechanism that a release draws from; no command is told it.
 RELEASED = "released"
 # What a command may be told beside a file, and a proof then names.
 OPTIONS = {
-    "eps",
-    "delta",
-    "rho",
-    "sigma",
-    "sensitivity",
-    "releases",
-    "within",
+    "accuracy",
     "centre",
+    "column",
+    "confidence",
+    "delta",
+    "eps",
     "guess",
+    "of",
+    "releases",
+    "rho",
+    "seed",
+    "sensitivity",
+    "sigma",
     "solve",
+    "within",
     RELEASED,
 }
 ProofKind = TypeVar("ProofKind", bound=Proof)
@@ -119,9 +125,9 @@ def digest_of(*paths: str | Path, **options: Any) -> str:
 
 
 def check_identity(proof: Proof, *paths: str | Path, **options: Any) -> Verification:
-    """Whether the proof holds and is about these files, asked with the options that it names.
+    """Whether the proof holds and its author labels it for these files, asked with the options that it names.
 
-    Options that are given must be among them.
+    Options that are given must be among them. The label is a claim of the proof's author, not a comparison.
     """
     result = proof.verify()
     names = " and ".join(map(str, paths))
@@ -149,8 +155,7 @@ def check_identity(proof: Proof, *paths: str | Path, **options: Any) -> Verifica
             statement=f"the proof is not about {names} as it stands"
             f"{'' if same else ' with these options'}; what it proves{with_them} is: {result.statement}",
         )
-    about = f"{names}{f' asked with{asked}' if asked else ''}"
-    return replace(result, about=about, statement=f"about {about}: {result.statement}")
+    return result
 
 
 def _contents(path: Path) -> str:

@@ -5,6 +5,7 @@ from ._counterexamples import lunch_counterexample as lunch_counterexample
 from ._counterexamples import no_free_lunch as no_free_lunch
 from ._frontier import curve as curve
 from ._frontier import frontier as frontier
+from ._frontier import frontier_question as frontier_question
 from ._measures import Accuracy as Accuracy
 from ._measures import BeliefShift as BeliefShift
 from ._measures import PrivacyLoss as PrivacyLoss

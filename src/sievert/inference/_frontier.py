@@ -22,7 +22,7 @@ from sievert.mechanisms import privacy
 from sievert.numerics import advance, brief, taken
 from sievert.spaces import Metric
 
-__all__ = ["curve", "frontier"]
+__all__ = ["curve", "frontier", "frontier_question"]
 
 
 def frontier(
@@ -88,6 +88,24 @@ def frontier(
         advance("best mechanisms", place, len(wanted))
         found.append(question.point(limit))
     return InferenceFrontier(tuple(found))
+
+
+def frontier_question(
+    correlation: Correlation | Sequence[Correlation],
+    limit: Any,
+    eps: float | None = None,
+    metric: Metric | None = None,
+    insensitive: bool = False,
+) -> dict[str, Any]:
+    """What a proof of `frontier` with these arguments is about, found without solving anything.
+
+    >>> survey = Correlation([["1/4", "1/4", 0], [0, "1/4", "1/4"]])
+    >>> proof = frontier(survey, "3/4")[0].certificate
+    >>> proof.question() == frontier_question(survey, "3/4"), proof.question() == frontier_question(survey, 1)
+    (True, False)
+    """
+    question = Question(correlation, _level(eps, None), metric, insensitive, (None, None), (None, None))
+    return question.asked(question.limits(limit))
 
 
 def curve(

@@ -26,7 +26,7 @@ from sievert.inference._worlds import worlds
 from sievert.measures import as_gain
 from sievert.numerics import as_fraction, brief, flag, is_exact, read_eps
 from sievert.programs import Unsolved
-from sievert.proofs import Neighbours, exact_rows
+from sievert.proofs import FrontierProof, Neighbours, exact_rows
 from sievert.spaces import metric_of
 
 __all__ = ["Question"]
@@ -132,6 +132,14 @@ class Question:
             close = not is_exact(item) and abs(float(value) - float(before)) <= SAME_LIMIT
             found.append(before if close else max(value, before))
         return tuple(found)
+
+    def asked(self, limits: tuple[Fraction, ...]) -> dict[str, Any]:
+        """What a proof about the best mechanism under these limits is about."""
+        exact, nothing = self.exact, np.empty((0, 0), dtype=object)
+        return FrontierProof(
+            self.problem.space, exact.prior, exact.gain, exact.joints, exact.wants, limits, nothing, nothing,
+            (), (), (), Fraction(0), Fraction(0), exact.tails, exact.robust,
+        ).question()  # fmt: skip
 
     def point(self, limits: tuple[Fraction, ...]) -> InferencePoint:
         """The best mechanism under these limits."""

@@ -2,6 +2,8 @@ from . import adapters as adapters
 from . import bounds as bounds
 from . import promises as promises
 from . import transformations as transformations
+from ._asked import guess_questions as guess_questions
+from ._asked import worst_leakage_questions as worst_leakage_questions
 from ._backwards import LargestEpsilon as LargestEpsilon
 from ._backwards import Unknown as Unknown
 from ._backwards import WeakestClaim as WeakestClaim

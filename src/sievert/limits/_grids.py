@@ -62,6 +62,11 @@ class Grid:
     columns: int
     step: float
 
+    @property
+    def exact_step(self) -> Fraction:
+        """The width of a cell as it is written."""
+        return Fraction(str(self.step))
+
     def bounds(self, eps: Fraction) -> GridBounds:
         """Bounds by diameter, radius and packing, and what planar geometric noise reaches."""
         require_size(self.rows * self.columns, LARGEST_GRID, "the cells", "use larger cells")
@@ -75,7 +80,7 @@ class Grid:
 
     def _log_reached(self, eps: Fraction) -> float:
         """ln of the capacity of planar geometric noise, a mechanism that keeps the promise."""
-        found = lattice_sums(eps * Fraction(str(self.step)))
+        found = lattice_sums(eps * self.exact_step)
         reached = (
             self.rows * self.columns * found.origin
             + 2 * (self.rows + self.columns) * found.edge
@@ -166,7 +171,7 @@ class Grid:
         self, eps: Fraction, options: list[Spread], most: float, prior: FloatArray | None = None
     ) -> MapLeakageProof | None:
         """The least of several proofs, where it is as good as what was computed."""
-        step = Fraction(str(self.step))
+        step = self.exact_step
         terms = None if eps * step < POISSON else math.ceil(NEGLIGIBLE / (eps * step))
         proofs = [
             MapLeakageProof(eps, step, self.rows, self.columns, spread, terms, prior) for spread in options

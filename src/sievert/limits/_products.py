@@ -25,7 +25,7 @@ from sievert.numerics import each_of
 from sievert.proofs import ProductLeakageProof, WorstLeakageProof
 from sievert.spaces import Factors, Graph, Labels, Metric
 
-__all__ = ["worst_of_factors", "worst_of_product"]
+__all__ = ["flat_factors", "worst_of_factors", "worst_of_product"]
 
 
 def worst_of_factors(target: Graph | Metric, eps: Fraction, records: int) -> WorstLeakage:
@@ -35,7 +35,7 @@ def worst_of_factors(target: Graph | Metric, eps: Fraction, records: int) -> Wor
     >>> worst_of_factors(grid(30, 20), Fraction(1, 2), 1).exact.factor
     45.80...
     """
-    found = _each([space_of(factor) for factor in _flat(target.factors)], eps, records)
+    found = _each([space_of(factor) for factor in flat_factors(target.factors)], eps, records)
     labels = target.nodes if isinstance(target, Graph) else target.points
     return _together(found, eps, records, labels, np.arange(target.size))
 
@@ -52,9 +52,11 @@ def worst_of_product(space: Space, factors: Factors, eps: Fraction, records: int
     return replace(found, certificate=replace(found.certificate, given=space.proof, places=factors.places))
 
 
-def _flat(factors: Sequence[Graph | Metric]) -> list[Graph | Metric]:
+def flat_factors(factors: Sequence[Graph | Metric]) -> list[Graph | Metric]:
     """The factors of factors, in their order, without single points."""
-    found = [part for factor in factors for part in (_flat(factor.factors) if factor.factors else [factor])]
+    found = [
+        part for factor in factors for part in (flat_factors(factor.factors) if factor.factors else [factor])
+    ]
     return [part for part in found if part.size > 1]
 
 

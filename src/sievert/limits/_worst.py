@@ -41,7 +41,14 @@ from sievert.results import Result
 from sievert.spaces import DatabaseGraph, Graph, Metric
 from sievert.spaces.secrets import CompleteGraph
 
-__all__ = ["WorstLeakage", "finite_eps", "worst_leakage", "worst_of_space"]
+__all__ = [
+    "WorstLeakage",
+    "equally_apart",
+    "finite_eps",
+    "target_and_records",
+    "worst_leakage",
+    "worst_of_space",
+]
 
 LARGEST_EPS = 10**308
 # The latest answers for each space that is still in use, by ε and number of records.
@@ -166,7 +173,7 @@ the packing bound is attained)
     special = [prior is not None or gain is not None, individual, outputs is not None]
     if sum(special) > 1:
         raise PolicyError("give one of prior/gain, individual and outputs at a time")
-    target, records = _target(policy_or_metric)
+    target, records = target_and_records(policy_or_metric)
     if exact_eps is None:
         if special[0] or special[2]:
             raise PolicyError("eps is inf; with a prior, a gain or few outputs give a finite eps")
@@ -192,7 +199,7 @@ the packing bound is attained)
         from sievert.limits._restricted import worst_individual
 
         return worst_individual(policy_or_metric, exact_eps)
-    apart = _equally_apart(target)
+    apart = equally_apart(target)
     if apart is not None and target.size > LARGEST_DENSE:
         return _complete(target.size, exact_eps, apart, 1 if individual else records)
     if (grid := grid_of(target)) is not None:
@@ -288,7 +295,7 @@ def finite_eps(eps: float | Fraction) -> Fraction:
     return value
 
 
-def _target(given: Target) -> tuple[Graph | Metric, int]:
+def target_and_records(given: Target) -> tuple[Graph | Metric, int]:
     """The space to solve and how many independent copies of it the databases are made of."""
     if isinstance(given, Policy):
         if given.permitted is not None:
@@ -301,7 +308,7 @@ def _target(given: Target) -> tuple[Graph | Metric, int]:
 
 def _unlimited(given: Target, individual: bool) -> WorstLeakage:
     """ε = ∞ promises nothing: the database itself may be released."""
-    target, records = _target(given)
+    target, records = target_and_records(given)
     everything = Bound((1 if individual else records) * math.log(target.size))
     if individual and isinstance(given, Policy) and given.permitted is not None:
         from sievert.limits._restricted import individual_groups
@@ -315,7 +322,7 @@ def _unlimited(given: Target, individual: bool) -> WorstLeakage:
     )  # fmt: skip
 
 
-def _equally_apart(target: Graph | Metric) -> Fraction | None:
+def equally_apart(target: Graph | Metric) -> Fraction | None:
     """The one finite distance between any two points, where there is one."""
     if isinstance(target, CompleteGraph):
         return Fraction(1)

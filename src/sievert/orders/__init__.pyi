@@ -1,5 +1,6 @@
 from . import adversaries as adversaries
 from . import lattice as lattice
+from ._asked import refinement_questions as refinement_questions
 from ._decisions import aligned as aligned
 from ._deficiency import Deficiency as Deficiency
 from ._refinement import compare as compare

@@ -5,6 +5,7 @@ from ._base import exact_rows as exact_rows
 from ._base import load_proof as load_proof
 from ._base import proof_from_dict as proof_from_dict
 from ._base import save_proof as save_proof
+from ._base import texts_of as texts_of
 from ._base import verify as verify
 from ._bounds import blocks_lower as blocks_lower
 from ._bounds import channel_diagonal as channel_diagonal

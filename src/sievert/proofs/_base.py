@@ -69,7 +69,8 @@ class Verification(Result):
     """Whether a proof holds, and what it states (or why it fails).
 
     `meaning` says the same in everyday words; `theorem` is why the
-    statement follows from the proof's numbers; `about` names the files that it was compared with.
+    statement follows from the proof's numbers; `about` names the files that it was compared with, and
+    `unchecked` says why a proof that holds could not be compared with them.
     """
 
     holds: bool
@@ -78,24 +79,28 @@ class Verification(Result):
     meaning: str = ""
     theorem: str = ""
     about: str = ""
+    unchecked: str = ""
     seconds: float = field(default=0.0, compare=False)
 
     def __bool__(self) -> bool:
         return self.holds
 
     def __str__(self) -> str:
-        return f"{'verified' if self.holds else 'NOT verified'}: {self.statement}"
+        verdict = "verified" if self.holds else "not checked" if self.unchecked else "NOT verified"
+        return f"{verdict}: {self.statement}"
 
 
 class Proof(ABC):
     """A certificate. Subclasses name their `kind`, the theorem on whose `grounds` they prove, data and check.
 
+    `found` are the keys of its data that the search found; all others say what the claim is about.
     `about` is the digest of the question that the proof answers, where its writer knew it; `options` are what
     the command that made it was told beside the file.
     """
 
     kind: ClassVar[str]
     grounds: ClassVar[str] = ""
+    found: ClassVar[tuple[str, ...]] = ()
     about: str | None = None
     options: Mapping[str, Any] = MappingProxyType({})
 
@@ -114,6 +119,10 @@ class Proof(ABC):
     @abstractmethod
     def from_data(cls, data: dict[str, Any]) -> Self:
         """The certificate back from plain data."""
+
+    def question(self) -> dict[str, Any]:
+        """What the claim is about, as plain data: all of the certificate but what the search found."""
+        return {key: value for key, value in self.data().items() if key not in self.found}
 
     @abstractmethod
     def proved(self) -> str:

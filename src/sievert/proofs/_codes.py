@@ -34,6 +34,7 @@ class CodesProof(Proof):
     """
 
     kind: ClassVar[str] = "codes"
+    found: ClassVar[tuple[str, ...]] = ("xi", "guess")
     grounds: ClassVar[str] = (
         "the law of the privacy loss, convolved with every probability rounded up (Fernandes, Def 10.4.1)"
     )

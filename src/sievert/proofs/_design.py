@@ -98,6 +98,7 @@ class OptimalDesignProof(Proof):
     """
 
     kind: ClassVar[str] = "optimal design"
+    found: ClassVar[tuple[str, ...]] = ("counts", "multipliers", "uniform", "lower", "upper")
     grounds: ClassVar[str] = (
         "weak duality of linear programming: multipliers of the constraints bound every private mechanism"
     )

@@ -36,6 +36,7 @@ class ExactDesignProof(Proof):
     """
 
     kind: ClassVar[str] = "exact optimal design"
+    found: ClassVar[tuple[str, ...]] = ("channel", "multipliers")
     grounds: ClassVar[str] = (
         "strong duality of linear programming: the mechanism's loss equals its multipliers' bound"
     )
@@ -153,6 +154,7 @@ class LeakageDesignProof(Proof):
     """
 
     kind: ClassVar[str] = "leakage design"
+    found: ClassVar[tuple[str, ...]] = ("counts", "strategy", "price", "lower", "upper")
     grounds: ClassVar[str] = "weak duality: a best guess is at least as good as any mixture of guesses"
     family: str
     prior: FloatArray

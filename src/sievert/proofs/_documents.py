@@ -47,6 +47,7 @@ class DocumentsProof(Proof):
     """
 
     kind: ClassVar[str] = "documents"
+    found: ClassVar[tuple[str, ...]] = ("plans", "nats", "guess")
     grounds: ClassVar[str] = (
         "any plan between two documents bounds what tells them apart (Fernandes, Thm 9.2)"
     )

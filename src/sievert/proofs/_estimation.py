@@ -42,6 +42,7 @@ class LikelihoodProof(Proof):
     """
 
     kind: ClassVar[str] = "likelihood"
+    found: ClassVar[tuple[str, ...]] = ("distribution", "bound")
     grounds: ClassVar[str] = "the log-likelihood is concave, so its slopes bound every other distribution"
     rows: AnyArray
     outputs: tuple[int, ...]
@@ -158,6 +159,7 @@ class TransportProof(Proof):
     """
 
     kind: ClassVar[str] = "transport"
+    found: ClassVar[tuple[str, ...]] = ("moves", "potentials", "lower", "upper")
     grounds: ClassVar[str] = "Kantorovich duality: a plan from above, potentials from below"
     distances: AnyArray
     p: tuple[Fraction, ...]

@@ -40,6 +40,7 @@ class GaussianGuessProof(Proof):
     """
 
     kind: ClassVar[str] = "guess through Gaussian noise"
+    found: ClassVar[tuple[str, ...]] = ("terms", "step", "strip", "lower", "upper")
     grounds: ClassVar[str] = (
         "the simplex is worst (Slepian's interpolation); the error of the trapezoidal rule is bounded in a "
         "strip (Trefethen and Weideman, Thm 5.1)"

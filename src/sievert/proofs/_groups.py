@@ -67,6 +67,15 @@ class GroupsProof(Proof):
             "lower": self.lower,
         }
 
+    def question(self) -> dict[str, Any]:
+        groups = [case["points"] for case in self.cases]
+        return {
+            "space": self.space.to_data(),
+            "eps": str(self.eps),
+            "outputs": self.outputs,
+            "groups": groups,
+        }
+
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> GroupsProof:
         return cls(
@@ -222,6 +231,7 @@ class DirectedProof(Proof):
     """
 
     kind: ClassVar[str] = "worst leakage, one way"
+    found: ClassVar[tuple[str, ...]] = ("upper", "lower")
     grounds: ClassVar[str] = "weak duality of linear programming above, an explicit private channel below"
     size: int
     arcs: NDArray[np.intp]

@@ -59,6 +59,15 @@ class FrontierProof(Proof):
     """
 
     kind: ClassVar[str] = "inference frontier"
+    found: ClassVar[tuple[str, ...]] = (
+        "mechanism",
+        "prices",
+        "weights",
+        "multipliers",
+        "given",
+        "lower",
+        "upper",
+    )
     grounds: ClassVar[str] = (
         "weak duality: prices that no private column exceeds bound every mechanism within the limits"
     )

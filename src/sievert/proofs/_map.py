@@ -91,6 +91,7 @@ class MapLeakageProof(Proof):
     """
 
     kind: ClassVar[str] = "worst leakage of a map"
+    found: ClassVar[tuple[str, ...]] = ("upper", "terms")
     grounds: ClassVar[str] = (
         "a packing by sums over the cells above (Edwards et al., Thm 1 over records), planar geometric noise "
         "below"

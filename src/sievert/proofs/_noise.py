@@ -63,6 +63,11 @@ class ComposedGuessProof(Proof):
             "total": self.total.data(),
         }
 
+    def question(self) -> dict[str, Any]:
+        # At which ε and δ the releases together are looked at is found.
+        total = self.total.question()
+        return {**super().question(), "total": {name: total[name] for name in ("values", "prior")}}
+
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> ComposedGuessProof:
         return cls(

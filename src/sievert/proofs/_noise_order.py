@@ -35,6 +35,7 @@ class NoiseOrderProof(Proof):
     """
 
     kind: ClassVar[str] = "order of noise"
+    found: ClassVar[tuple[str, ...]] = ("holds", "weight")
     grounds: ClassVar[str] = (
         "geometric noise of the larger ratio is that of the smaller plus independent noise"
     )

@@ -124,6 +124,7 @@ class PrivacyOrderProof(Proof):
     """A pair of secrets that B tells apart better than A: B is not private for A's own metric."""
 
     kind: ClassVar[str] = "privacy order"
+    found: ClassVar[tuple[str, ...]] = ("pair", "output")
     grounds: ClassVar[str] = "one ratio of likelihoods that exceeds every ratio of the other channel"
     less_safe: AnyArray
     safer: AnyArray

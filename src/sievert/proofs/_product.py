@@ -70,6 +70,13 @@ class ProductLeakageProof(Proof):
             "places": None if self.places is None else self.places.tolist(),
         }
 
+    def question(self) -> dict[str, Any]:
+        found = self.data()
+        if self.given is None:
+            return {**found, "factors": [part["space"] for part in found["factors"]]}
+        # That the factors make the space that was given is checked.
+        return {name: found[name] for name in ("eps", "copies", "given")}
+
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> ProductLeakageProof:
         eps = fraction(data["eps"])

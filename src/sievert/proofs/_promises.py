@@ -82,6 +82,7 @@ class GuessProof(Proof):
     """
 
     kind: ClassVar[str] = "guess under a claim"
+    found: ClassVar[tuple[str, ...]] = ("cover", "used", "lower", "upper")
     grounds: ClassVar[str] = (
         "weak duality above, the truth with probability δ and else randomised response below"
     )
@@ -183,6 +184,7 @@ class RepeatedGuessProof(Proof):
     """
 
     kind: ClassVar[str] = "repeated guess between two values"
+    found: ClassVar[tuple[str, ...]] = ("lower", "upper")
     grounds: ClassVar[str] = "the composition of adaptive releases (Kairouz, Oh and Viswanath, Thm 3.3)"
     eps: Fraction
     delta: Fraction
@@ -325,6 +327,15 @@ class ApproximateProof(Proof):
             "channel": self.channel,
             "labels": [str(label) for label in self.labels],
             **_ends(*self.bounds()),
+        }
+
+    def question(self) -> dict[str, Any]:
+        return {
+            "space": self.space.to_data(),
+            "eps": str(self.eps),
+            "delta": str(self.delta),
+            "objective": self.objective.tolist(),
+            "labels": [str(label) for label in self.labels],
         }
 
     @classmethod

@@ -45,6 +45,7 @@ class CascadeProof(Proof):
     """B = A·R for a channel R, exactly (tolerance 0) or up to a total-variation distance in every row."""
 
     kind: ClassVar[str] = "refinement"
+    found: ClassVar[tuple[str, ...]] = ("post", "tolerance")
     grounds: ClassVar[str] = "post-processing helps no adversary (Blackwell; Fernandes, Lem 2.2)"
     less_safe: AnyArray
     safer: AnyArray
@@ -110,6 +111,7 @@ class MixtureProof(Proof):
     """Every posterior of B is a mixture of posteriors of A: B = A·M for some M ≥ 0 (Fernandes, Thm 4.1)."""
 
     kind: ClassVar[str] = "max refinement"
+    found: ClassVar[tuple[str, ...]] = ("mixing", "tolerance")
     grounds: ClassVar[str] = (
         "posteriors that are mixtures of others say no more than these (Fernandes, Thm 4.1)"
     )
@@ -172,6 +174,7 @@ class AdversaryProof(Proof):
     """
 
     kind: ClassVar[str] = "objecting adversary"
+    found: ClassVar[tuple[str, ...]] = ("gain", "prior", "exact", "before", "after")
     grounds: ClassVar[str] = "an adversary who expects more refutes refinement (Fernandes, Lem 2.2)"
     less_safe: AnyArray
     safer: AnyArray
@@ -322,6 +325,7 @@ class PartitionProof(Proof):
     """The output of every input under both programs; with `pair`, two inputs that only B tells apart."""
 
     kind: ClassVar[str] = "partitions"
+    found: ClassVar[tuple[str, ...]] = ("pair",)
     grounds: ClassVar[str] = "a function of an output tells no more than the output"
     less_safe: tuple[int, ...]
     safer: tuple[int, ...]

@@ -52,6 +52,9 @@ class RegretProof(Proof):
             "prices": [str(price) for price in self.prices],
         }
 
+    def question(self) -> dict[str, Any]:
+        return self.most.question()
+
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> RegretProof:
         return cls(

@@ -31,6 +31,7 @@ class ResponseGuessProof(Proof):
     # Powers of e are written out as fractions up to here.
     largest_power: ClassVar[int] = 100_000
     kind: ClassVar[str] = "guess under a divergence"
+    found: ClassVar[tuple[str, ...]] = ("eps", "upper")
     grounds: ClassVar[str] = (
         "averaged over permutations of the values, the worst mechanism is randomised response (Rényi "
         "divergences are jointly quasi-convex)"

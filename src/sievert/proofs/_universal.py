@@ -180,6 +180,7 @@ class UniversalProof(Setting):
     """A mechanism that is best, up to a gap, whatever the prior: corners of its cells, with prices."""
 
     kind: ClassVar[str] = "universal optimality"
+    found: ClassVar[tuple[str, ...]] = ("channel", "priors", "prices", "gap")
     grounds: ClassVar[str] = "the loss is linear on cells of priors, the least loss concave: corners decide"
     priors: ObjectArray
     prices: ObjectArray

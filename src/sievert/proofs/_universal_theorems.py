@@ -40,6 +40,7 @@ class QuotientProof(Setting):
     """
 
     kind: ClassVar[str] = "universal optimality of blocks"
+    found: ClassVar[tuple[str, ...]] = ("channel", "blocks", "inner")
     grounds: ClassVar[str] = "averaging rows over inputs that nothing tells apart keeps a mechanism private"
     blocks: tuple[tuple[int, ...], ...]
     inner: Proof
@@ -115,6 +116,7 @@ class UniversalByTheoremProof(Setting):
     """A mechanism to which a theorem applies; `witness` is what the theorem asks to be shown."""
 
     kind: ClassVar[str] = "universal optimality by theorem"
+    found: ClassVar[tuple[str, ...]] = ("channel", "theorem", "witness")
     grounds: ClassVar[str] = "the theorem that the statement names"
     theorem: str
     witness: tuple[int, ...]

@@ -66,6 +66,7 @@ class WorstLeakageProof(Proof):
     """
 
     kind: ClassVar[str] = "worst leakage"
+    found: ClassVar[tuple[str, ...]] = ("upper", "lower")
     grounds: ClassVar[str] = (
         "weak duality of linear programming above (Edwards et al., Thm 1 over records), an "
         "explicit channel below"

@@ -242,6 +242,7 @@ def _breach(scenario: TextScenario, observations: Sequence[int] | None = None) -
         "releases of one document",
         certificate,
         why,
+        {"releases": counts[-1]},
     )
 
 

@@ -16,14 +16,14 @@ import numpy as np
 
 from sievert.channels import Channel
 from sievert.errors import EstimationError, FileError
-from sievert.estimation import estimate, identifiability, prove_likelihood
+from sievert.estimation import estimate, identifiability, likelihood_question, prove_likelihood
 from sievert.files import TextScenario
 from sievert.numerics import require_size
 from sievert.proofs import LikelihoodProof
 from sievert.questions.estimate import FileEstimate
 from sievert.tables import expanded, open_rows
 
-__all__ = ["estimate_documents", "prove_estimate"]
+__all__ = ["documents_estimate_question", "estimate_documents", "prove_estimate"]
 
 # Different words that may have been released: the channel is a table of their pairs.
 LARGEST_WORDS = 1500
@@ -82,6 +82,15 @@ def prove_estimate(scenario: TextScenario, result: FileEstimate) -> LikelihoodPr
     """How far the likelihood of the estimate can be from the greatest."""
     channel = _channel(scenario, sorted(word for word in result.reported))
     return prove_likelihood(result.estimate, list(result.groups), [channel])
+
+
+def documents_estimate_question(
+    scenario: TextScenario, reports: Sequence[str | Path] = (), column: str | None = None
+) -> dict[str, Any]:
+    """What the proof of an estimate of these released documents is about; nothing is estimated."""
+    counts, _ = _counted(expanded(reports) if reports else [scenario.released], column or COLUMN)
+    words = sorted(counts)
+    return likelihood_question([Counter[Hashable](counts)], [_channel(scenario, words)])
 
 
 def _counted(paths: Sequence[Path], column: str) -> tuple[Counter[str], int]:

@@ -13,7 +13,7 @@ from sievert.proofs import Proof
 from sievert.results import Result
 from sievert.spaces import shown
 
-__all__ = ["Replacement", "replacement"]
+__all__ = ["Replacement", "compared_channels", "replacement"]
 
 # What is left when B is safer in a weaker order only.
 REACH = {
@@ -86,10 +86,18 @@ def replacement(
     first: Scenario | Channel | Proof, second: Scenario | Channel | Proof, names: tuple[str, str]
 ) -> Replacement:
     """Compare two mechanisms, each of a file or a channel itself."""
+    channels = compared_channels(first, second)
+    return Replacement(names, *channels, compare(*channels))
+
+
+def compared_channels(
+    first: Scenario | Channel | Proof, second: Scenario | Channel | Proof
+) -> tuple[Channel, Channel]:
+    """The mechanisms that are compared, each of a file or a channel itself."""
     channels = _channel(first), _channel(second)
     for loaded in (first, second):
         _require_all_answers(loaded)
-    return Replacement(names, *channels, compare(*channels))
+    return channels
 
 
 def _require_all_answers(loaded: Scenario | Channel | Proof) -> None:

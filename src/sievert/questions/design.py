@@ -8,6 +8,7 @@ are those for a survey, whose frequencies are estimated from many reports.
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -25,14 +26,17 @@ from sievert.design import (
     SurveyDesign,
     TableDesign,
     Universality,
+    as_loss,
     candidates,
     candidates_beside,
+    design_question,
     existence_by_theorem,
     is_universally_optimal,
     minimax_regret,
     place_design,
     planar_beside,
     regret_tolerance,
+    require_few_entries,
     survey_design,
     table_design,
     universal_by_theorem,
@@ -43,13 +47,13 @@ from sievert.measures import Gain
 from sievert.mechanisms import noise_on_map, privacy
 from sievert.numerics import read_eps
 from sievert.policies import Answers
-from sievert.proofs import Proof
+from sievert.proofs import ExactDesignProof, NoiseProof, OptimalDesignProof, Proof, StaircaseProof
 from sievert.questions._accept import record_belief
 from sievert.results import Result
 from sievert.spaces import Region
 from sievert.tables import channel_bytes
 
-__all__ = ["Design", "NoiseDesign", "ResponseDesign", "channel_suffixes", "design_of"]
+__all__ = ["Design", "NoiseDesign", "ResponseDesign", "channel_suffixes", "design_of", "design_questions"]
 
 # Text would round floats on the way through decimals; fractions are text.
 EXACT, FLOATS = ".csv", ".npz"
@@ -353,6 +357,41 @@ def listed_design(
         regret,
         None if regret is not None else _beside(scenario, found),
     )
+
+
+def design_questions(scenario: Scenario, proof: Proof, eps: float | None = None) -> list[dict[str, Any]]:
+    """What a proof of this kind about the design for a file may be about; no program is solved.
+
+    Only the least regret, which is found in fractions, is looked for anew.
+    """
+    use = scenario.document.use
+    if use is not None and not use.loss.of_one_release:
+        return []
+    if isinstance(proof, NoiseProof | StaircaseProof):
+        return _noise_questions(scenario, eps)
+    if use is None and scenario.document.query.is_table:
+        return []
+    alpha = None if eps is not None else _file_alpha(scenario)
+    level = None if alpha is not None else file_eps(scenario) if eps is None else eps
+    answers, loss = scenario.answers, scenario.use_loss
+    if isinstance(proof, OptimalDesignProof | ExactDesignProof):
+        prior = None if scenario.prior_unknown else scenario.use_prior
+        asked = design_question(proof, answers, level, prior, loss, alpha=alpha)
+        return [] if asked is None else [asked]
+    found = _least_regret(answers, level, loss, alpha).certificate if scenario.prior_unknown else None
+    return [found.question()] if found is not None and found.kind == proof.kind else []
+
+
+def _noise_questions(scenario: Scenario, eps: float | None) -> list[dict[str, Any]]:
+    """The noise that a table gets where the best of all mechanisms is not asked for, or cannot be found."""
+    if scenario.region is not None or not scenario.document.query.is_one_table:
+        return []
+    if scenario.document.use is not None:
+        with suppress(TooLargeError):
+            require_few_entries(scenario.answers.metric, as_loss(scenario.use_loss, scenario.answers.labels))
+            return []
+    found = noise_design(scenario, eps).certificate
+    return [] if found is None else [found.question()]
 
 
 def _beside(scenario: Scenario, found: Candidates) -> PlanarBeside | None:

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
+from sievert.channels import Channel
 from sievert.errors import FileError
 from sievert.files import TextScenario
+from sievert.numerics import require_size
 from sievert.proofs import Proof
 from sievert.questions._document_answers import DocumentsAnswer, about_documents
 from sievert.questions._document_attack import attack_documents
 from sievert.questions._document_audit import DocumentsAudit, Pair, audit_documents, profile_of
-from sievert.questions._document_estimate import estimate_documents, prove_estimate
+from sievert.questions._document_estimate import (
+    documents_estimate_question,
+    estimate_documents,
+    prove_estimate,
+)
 from sievert.text import WordMechanism, prove_promises, word_channel
 
 __all__ = [
@@ -21,7 +27,9 @@ __all__ = [
     "attack_documents",
     "audit_documents",
     "compare_documents",
+    "documents_estimate_question",
     "estimate_documents",
+    "listed_words",
     "promise_of_documents",
     "prove_estimate",
 ]
@@ -30,11 +38,11 @@ __all__ = [
 LARGEST_CHANNEL = 400
 
 
-def promise_of_documents(scenario: TextScenario) -> Proof:
-    """The proof of what one release promises the references."""
+def promise_of_documents(scenario: TextScenario, releases: int = 1) -> Proof:
+    """The proof of what releases promise the references."""
     bags = [bag for _, bag in scenario.references]
     with scenario.at("documents.references"):
-        return prove_promises(bags, scenario.mechanism, scenario.length)
+        return prove_promises(bags, scenario.mechanism, scenario.length, releases)
 
 
 def compare_documents(
@@ -53,16 +61,7 @@ def compare_documents(
     if one.embedding.size <= LARGEST_CHANNEL:
         from sievert.orders import compare
 
-        channels = [
-            word_channel(
-                item.embedding,
-                item.mechanism.eps,
-                kind=item.mechanism.kind,
-                **item.document.mechanism.further,
-            )
-            for item in (first, second)
-        ]
-        verdicts = compare(*channels)
+        verdicts = compare(listed_words(first), listed_words(second))
         return DocumentsAnswer(
             "compare",
             first.title,
@@ -85,6 +84,13 @@ def compare_documents(
         tuple(f"{name}: {profile}" for name, profile in zip(called, profiles, strict=True)),
         safer,
     )
+
+
+def listed_words(scenario: TextScenario) -> Channel:
+    """The channel of one word, of a vocabulary that is small enough to be listed."""
+    mechanism, further = scenario.mechanism, scenario.document.mechanism.further
+    require_size(scenario.embedding.size, LARGEST_CHANNEL, "the vocabulary", "compare smaller ones")
+    return word_channel(scenario.embedding, mechanism.eps, kind=mechanism.kind, **further)
 
 
 def _hides_as_much(one: WordMechanism, other: WordMechanism) -> bool:

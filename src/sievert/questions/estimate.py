@@ -28,6 +28,7 @@ from sievert.estimation import (
     estimate_repeated,
     identifiability,
     kantorovich,
+    likelihood_question,
     prove_likelihood,
 )
 from sievert.files import EstimateModel, Scenario
@@ -39,8 +40,17 @@ from sievert.results import Result
 from sievert.spaces import Region, as_float
 from sievert.tables import Counted, count_reports, expanded, open_rows, reports_by_person
 
-__all__ = ["FileEstimate", "FileTable", "estimate_of", "estimate_proof"]
+__all__ = [
+    "UNPROVED",
+    "FileEstimate",
+    "FileTable",
+    "estimate_of",
+    "estimate_proof",
+    "estimate_question",
+    "unproved_estimate",
+]
 SHOWN_FILES = 3
+UNPROVED = "only reports that are counted one by one have a likelihood to prove"
 STABLE = (
     "a person's place was drawn once and repeated (release.stable), so rows are not independent: people with "
     "many rows count more, and intervals that take rows one by one are too narrow"
@@ -143,10 +153,7 @@ def estimate_of(
         paths = expanded(reports) if reports else _named(scenario, model)
         return table_estimate(scenario, paths, _one(column if column is not None else model.column), model)
     _not_remapped(scenario)
-    groups = _groups(scenario, model, reports)
-    chosen = column if column is not None else model.column
-    if chosen is None and (scenario.region is not None or _own(model, reports)):
-        chosen = scenario.columns or None
+    groups, chosen = _groups(scenario, model, reports), _column(scenario, model, reports, column)
     asked = method or model.method
     if scenario.region is not None and asked == "auto":
         asked = "regularised"
@@ -169,6 +176,16 @@ def estimate_of(
     except EstimationError as problem:
         raise FileError(f"{scenario.source}, estimate: {problem.in_file()}") from None
     return _answer(scenario, model, groups, counted, found, public, people)
+
+
+def _column(
+    scenario: Scenario, model: EstimateModel, reports: Sequence[str | Path], given: str | Sequence[str] | None
+) -> Any:
+    """The column of the reports; what the file itself released has the file's own."""
+    chosen = given if given is not None else model.column
+    if chosen is None and (scenario.region is not None or _own(model, reports)):
+        return scenario.columns or None
+    return chosen
 
 
 def _answer(
@@ -295,9 +312,27 @@ def _mean(found: Estimate, counts: list[Mapping[Hashable, int]], channels: list[
         return None
 
 
+def unproved_estimate(scenario: Scenario) -> str | None:
+    """Why an estimate of this file has no proof, known before the work; None where it may have one."""
+    model = scenario.document.estimate or EstimateModel()
+    return UNPROVED if scenario.document.query.is_table or model.person is not None else None
+
+
+def estimate_question(
+    scenario: Scenario, reports: Sequence[str | Path] = (), column: str | None = None
+) -> dict[str, Any] | None:
+    """What the proof of an estimate of this file's reports, or of others, is about; None: it has none."""
+    if unproved_estimate(scenario) is not None:
+        return None
+    model = scenario.document.estimate or EstimateModel()
+    groups, chosen = _groups(scenario, model, reports), _column(scenario, model, reports, column)
+    counted = [_count(scenario, channel, paths, chosen) for paths, channel in groups]
+    return likelihood_question([Counter(part.counts) for part in counted], [channel for _, channel in groups])
+
+
 def estimate_proof(scenario: Scenario, result: FileEstimate | FileTable) -> LikelihoodProof | None:
     """The proof of the estimate's likelihood gap; None where reports are not counted one by one."""
-    if isinstance(result, FileTable) or result.people is not None:
+    if isinstance(result, FileTable) or unproved_estimate(scenario) is not None:
         return None
     model = scenario.document.estimate or EstimateModel()
     groups = model.groups if model.groups is not None and len(result.groups) == len(model.groups) else None

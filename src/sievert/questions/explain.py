@@ -33,6 +33,7 @@ __all__ = [
     "ClaimReport",
     "MechanismCurve",
     "explain_file",
+    "file_claim",
     "report_of",
     "stated_claim",
     "weakest_for_file",
@@ -120,22 +121,28 @@ def explain_file(
     The claim is what the options say, else [claim], else the ε of [mechanism]; releases default to the
     adversary's observations.
     """
-    count = scenario.observations if releases is None else releases
-    given = options if _states_claim(options) else {**stated_claim(scenario), **options}
-    claim, policy = claim_of(**given, releases=count), scenario.policy
+    claim, read = file_claim(scenario, releases, **options)
+    policy = scenario.policy
     explanation = explain_claim(
         claim,
         prior=record_belief(scenario),
         policy=policy,
         within=within,
         centre=_value(scenario, centre),
-        read=given.get("delta", 0.0),
+        read=read,
     )
     curve = _mechanism_curve(scenario)
     explanation = _with_own_guess(scenario, explanation, claim)
     checks = _checks(explanation, scenario.accept, claim, policy.person_records)
     promise = None if curve is None or _states_claim(options) else kept_promise(_seen(scenario))
     return ClaimReport(scenario.title, explanation, checks, curve, promise=promise)
+
+
+def file_claim(scenario: Scenario, releases: int | None = None, **options: Any) -> tuple[Claim, float]:
+    """The claim that is explained, and one more δ at which its curve is read."""
+    count = scenario.observations if releases is None else releases
+    given = options if _states_claim(options) else {**stated_claim(scenario), **options}
+    return claim_of(**given, releases=count), given.get("delta", 0.0)
 
 
 def _with_own_guess(scenario: Scenario, found: Explanation, claim: Claim) -> Explanation:

@@ -22,6 +22,7 @@ from sievert.inference import (
     accuracy,
     curve,
     frontier,
+    frontier_question,
     newcomer,
     no_free_lunch,
     privacy_loss,
@@ -31,7 +32,7 @@ from sievert.numerics import as_fraction, in_percent
 from sievert.questions._accept import Check, is_within
 from sievert.results import Result
 
-__all__ = ["Candidate", "Inference", "infer", "inference_checks"]
+__all__ = ["Candidate", "Inference", "infer", "inference_checks", "inference_question"]
 
 # Programs up to this many probabilities are solved for the whole curve too; from so many on only as closely
 # as can be seen.
@@ -156,6 +157,13 @@ def infer(scenario: Scenario) -> Inference:
         candidates=tuple(_candidates(scenario, case, eps, loss, told)),
         checks=tuple(_checked(scenario, loss)),
     )
+
+
+def inference_question(scenario: Scenario) -> dict[str, Any]:
+    """What the proof of the best mechanism of `infer` is about; none is looked for."""
+    case = scenario.inference
+    limit = float(privacy_loss(case.channel, case.correlation).after)
+    return frontier_question(case.correlation, limit, **_promise(case, _eps(scenario, case)))
 
 
 def inference_checks(scenario: Scenario) -> tuple[Check, ...]:

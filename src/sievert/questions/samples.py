@@ -16,7 +16,7 @@ from sievert.results import Result
 from sievert.spaces import Table
 from sievert.tables import files_in, is_several, read_table
 
-__all__ = ["SamplesAudit", "samples_audit"]
+__all__ = ["SamplesAudit", "black_box", "samples_audit"]
 
 # Tables of runs that a folder may hold.
 SUFFIXES = (".csv", ".parquet")
@@ -57,6 +57,37 @@ def samples_audit(
     seed: int | None = None,
 ) -> SamplesAudit:
     """Hold runs against a claim: the one given, or the file's, which says what are neighbours."""
+    inputs, outputs, policy, eps, delta = _asked(samples, scenario, eps, delta)
+    return SamplesAudit(
+        f"What do the runs in {samples.name} show?",
+        audit_samples(
+        inputs, outputs, eps, delta=delta, confidence=confidence, policy_or_metric=policy, rng=seed
+    ),
+        bayes_risk(inputs, outputs, confidence=confidence, rng=seed),
+        len(set(inputs)),
+        policy is None,
+    )
+
+
+def black_box(
+    samples: Path,
+    scenario: Scenario | None = None,
+    eps: float | None = None,
+    delta: float | None = None,
+    confidence: float = 0.95,
+    seed: int | None = None,
+) -> BlackBoxAudit:
+    """The audit of `samples_audit` alone, whose certificate is the proof of what the runs show."""
+    inputs, outputs, policy, eps, delta = _asked(samples, scenario, eps, delta)
+    return audit_samples(
+        inputs, outputs, eps, delta=delta, confidence=confidence, policy_or_metric=policy, rng=seed
+    )
+
+
+def _asked(
+    samples: Path, scenario: Scenario | None, eps: float | None, delta: float | None
+) -> tuple[list[Hashable], list[Any], Any, float | None, float]:
+    """Inputs and outputs of the runs, which inputs are neighbours, and the claim."""
     inputs, outputs = _runs(samples)
     policy: Any = None
     if scenario is not None:
@@ -67,15 +98,7 @@ def samples_audit(
             stated = stated_claim(scenario)
             eps = stated.get("eps")
             delta = stated.get("delta") if delta is None else delta
-    return SamplesAudit(
-        f"What do the runs in {samples.name} show?",
-        audit_samples(
-            inputs, outputs, eps, delta=delta or 0.0, confidence=confidence, policy_or_metric=policy, rng=seed
-        ),
-        bayes_risk(inputs, outputs, confidence=confidence, rng=seed),
-        len(set(inputs)),
-        policy is None,
-    )
+    return inputs, outputs, policy, eps, delta or 0.0
 
 
 def _runs(path: Path) -> tuple[list[Hashable], list[Any]]:

@@ -3,7 +3,6 @@ from ._afford import Affordable as Affordable
 from ._afford import Afforded as Afforded
 from ._afford import afford as afford
 from ._central import NoisyTable as NoisyTable
-from ._certified import check_released as check_released
 from ._certified import drawn_proof as drawn_proof
 from ._certified import noise_proof as noise_proof
 from ._certified import released_proof as released_proof

@@ -1,4 +1,4 @@
-"""The proof that what a release draws from is private, by the channel's own law, and whether a proof is it.
+"""The proof that what a release draws from is private, by the channel's own law.
 
 Noise in a table is proved by how far one record moves it; noise on a map by the width of a cell; randomised
 response and noise around a number by their level and the policy's neighbours; any other channel by its rows
@@ -7,10 +7,8 @@ as the fractions that are drawn.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from functools import singledispatch
-from pathlib import Path
 
 from sievert.channels import (
     Channel,
@@ -28,9 +26,7 @@ from sievert.files import (
     TextScenario,
     VectorScenario,
     added_noise,
-    described,
     identified,
-    load_scenario,
 )
 from sievert.mechanisms import (
     IrregularGeometricChannel,
@@ -45,12 +41,11 @@ from sievert.proofs import (
     NoiseProof,
     Proof,
     ReleasedProof,
-    Verification,
 )
 from sievert.release._drawn import by_rows
 from sievert.release._plan import Plan, law_plan, make_plan
 
-__all__ = ["check_released", "drawn_proof", "noise_proof", "released_proof"]
+__all__ = ["drawn_proof", "noise_proof", "released_proof"]
 
 # Neighbours and fractions that a proof lists, and comparisons of two rows entry by entry.
 LARGEST_PAIRS, LARGEST_ROWS, MOST_COMPARED = 100_000, 100_000, 2_000_000
@@ -137,19 +132,6 @@ def _of_law(scenario: Scenario) -> Proof | str:
 
 def _too_many(rows: int, columns: int) -> str:
     return f"a proof would list {rows} by {columns} fractions"
-
-
-def check_released(proof: Proof, found: Verification, path: str | Path) -> Verification:
-    """Whether a proof that holds is the one of what the file releases, made anew from the file."""
-    own = drawn_proof(described(Path(path)) or load_scenario(path))
-    if not isinstance(own, str) and own.kind == proof.kind and own.data() == proof.data():
-        return replace(found, statement=f"{found.statement}; the mechanism of {path} draws from this")
-    return replace(
-        found,
-        holds=False,
-        statement=f"the proof names the question of {path}, but is not about what its mechanism draws from; "
-        f"what it proves is: {found.statement}",
-    )
 
 
 @singledispatch

@@ -1,0 +1,1 @@
+from ._about import check_about as check_about
