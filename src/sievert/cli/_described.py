@@ -178,6 +178,7 @@ def estimate(
         return answer("estimate", file, force, as_json, report, proof, without={**without, **given})
     from sievert.files import identified
     from sievert.questions.documents import estimate_documents, prove_estimate
+    from sievert.questions.estimate import reports_beside
     from sievert.report.estimate import lines, page
 
     texts: Any = scenario
@@ -188,7 +189,8 @@ def estimate(
 
     def certificate() -> Proof | str:
         try:
-            return identified(prove_estimate(texts, found), texts, column=given["column"])
+            named = reports_beside(texts, given["reports"])
+            return identified(prove_estimate(texts, found), texts, column=given["column"], reports=named)
         except (EstimationError, TooLargeError) as problem:
             return str(problem)
 

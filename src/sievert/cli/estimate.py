@@ -72,6 +72,7 @@ def estimate(
         FileTable,
         estimate_of,
         estimate_proof,
+        reports_beside,
         unproved_estimate,
     )
     from sievert.report.estimate import lines, page
@@ -99,7 +100,11 @@ def estimate(
             found = estimate_proof(scenario, result)
         except (EstimationError, TooLargeError) as problem:
             return str(problem)
-        return UNPROVED if found is None else identified(found, scenario, column=column)
+        return (
+            UNPROVED
+            if found is None
+            else identified(found, scenario, column=column, reports=reports_beside(scenario, given))
+        )
 
     present(
         result,

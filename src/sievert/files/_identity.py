@@ -34,23 +34,12 @@ __all__ = ["RELEASED", "check_identity", "digest_of", "identified", "question_di
 # What marks a proof of the mechanism that a release draws from; no command is told it.
 RELEASED = "released"
 # What a command may be told beside a file, and a proof then names.
-OPTIONS = {
-    "accuracy",
-    "centre",
-    "column",
-    "confidence",
-    "delta",
-    "eps",
-    "guess",
-    "of",
-    "releases",
-    "rho",
-    "seed",
-    "sensitivity",
-    "sigma",
-    "solve",
-    "within",
-    RELEASED,
+OPTIONS: dict[str, type] = {
+    **dict.fromkeys(("eps", "delta", "rho", "sigma", "sensitivity", "within", "guess"), float),
+    **dict.fromkeys(("accuracy", "confidence"), float),
+    **dict.fromkeys(("releases", "seed"), int),
+    **dict.fromkeys(("centre", "column", "of", "reports", "solve"), str),
+    RELEASED: bool,
 }
 ProofKind = TypeVar("ProofKind", bound=Proof)
 TABLES = {"policy", "query", "mechanism", "adversary", "use", "claim", "inference"}
@@ -139,10 +128,9 @@ def check_identity(proof: Proof, *paths: str | Path, **options: Any) -> Verifica
             holds=False,
             statement=f"the proof does not say what it is about; make it again to check it against {names}",
         )
-    if not proof.options.keys() <= OPTIONS:
-        return replace(
-            result, holds=False, statement=f"no command has the options {brief(sorted(proof.options))}"
-        )
+    strange = [f"{name} = {brief(value)}" for name, value in proof.options.items() if not _is(name, value)]
+    if strange:
+        return replace(result, holds=False, statement=f"no command has the option {', '.join(strange)}")
     told = {name: value for name, value in proof.options.items() if name != RELEASED}
     asked = "".join(f" --{name} {brief(value)}" for name, value in told.items())
     given = {name: value for name, value in options.items() if value is not None}
@@ -156,6 +144,12 @@ def check_identity(proof: Proof, *paths: str | Path, **options: Any) -> Verifica
             f"{'' if same else ' with these options'}; what it proves{with_them} is: {result.statement}",
         )
     return result
+
+
+def _is(name: str, value: Any) -> bool:
+    """Whether a command has an option of this name and type; whole numbers are real ones, too."""
+    wanted = OPTIONS.get(name)
+    return wanted is not None and (type(value) is wanted or (wanted is float and type(value) is int))
 
 
 def _contents(path: Path) -> str:

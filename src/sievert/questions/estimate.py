@@ -31,7 +31,7 @@ from sievert.estimation import (
     likelihood_question,
     prove_likelihood,
 )
-from sievert.files import EstimateModel, Scenario
+from sievert.files import Described, EstimateModel, Scenario
 from sievert.mechanisms import noise_on_map
 from sievert.numerics import brief, in_tenths, read_eps
 from sievert.proofs import LikelihoodProof
@@ -47,6 +47,8 @@ __all__ = [
     "estimate_of",
     "estimate_proof",
     "estimate_question",
+    "reports_beside",
+    "reports_named",
     "unproved_estimate",
 ]
 SHOWN_FILES = 3
@@ -316,6 +318,34 @@ def unproved_estimate(scenario: Scenario) -> str | None:
     """Why an estimate of this file has no proof, known before the work; None where it may have one."""
     model = scenario.document.estimate or EstimateModel()
     return UNPROVED if scenario.document.query.is_table or model.person is not None else None
+
+
+def reports_beside(scenario: Described, reports: Sequence[str | Path]) -> str | None:
+    """The name of the one file of reports that an estimate was told, where it lies beside the scenario's.
+
+    A proof names it, and whoever checks the proof reads it there; other reports are given again.
+
+    >>> from sievert.files import load_scenario
+    >>> scenario = load_scenario("examples/commute-reports.toml")
+    >>> reports_beside(scenario, ["examples/data/reports.csv"]), reports_beside(scenario, ["/etc/hosts"])
+    ('data/reports.csv', None)
+    """
+    if len(reports) != 1:
+        return None
+    folder, path = scenario.folder.resolve(), Path(reports[0]).resolve()
+    inside = path.is_relative_to(folder) and not any(letter in path.name for letter in "*?[")
+    return path.relative_to(folder).as_posix() if inside else None
+
+
+def reports_named(scenario: Described, name: str) -> list[Path]:
+    """The reports that a proof names, which somebody else wrote: one regular file beside the scenario's."""
+    path = (scenario.folder / name).resolve()
+    if not path.is_relative_to(scenario.folder.resolve()) or not path.is_file():
+        raise FileError(
+            f"the proof names the reports {brief(name)}, and only a file in the folder of {scenario.source} "
+            "is read because a proof names it; say with --reports which they are"
+        )
+    return [path]
 
 
 def estimate_question(

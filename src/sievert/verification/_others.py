@@ -30,7 +30,7 @@ from sievert.questions.compare import compared_channels
 from sievert.questions.documents import documents_estimate_question, listed_words, promise_of_documents
 from sievert.questions.samples import black_box
 from sievert.questions.vectors import about_vectors, compare_vectors, promise_of_vectors
-from sievert.verification._subjects import Asked, Question
+from sievert.verification._subjects import Asked, Question, reports_of
 
 __all__ = ["comparison_questions", "questions_of_documents", "questions_of_vectors", "runs_question"]
 
@@ -110,7 +110,9 @@ def questions_of_documents(
             yield Asked(found)
 
     def estimate(proof: Proof, told: Mapping[str, Any]) -> Iterable[Asked]:
-        yield Asked(documents_estimate_question(scenario, reports, told.get("column")))
+        yield Asked(
+            documents_estimate_question(scenario, reports_of(scenario, reports, told), told.get("column"))
+        )
 
     return (
         Question(
@@ -134,7 +136,7 @@ def questions_of_documents(
         Question(
             "it is what `sievert estimate` asks of what was released",
             frozenset({LikelihoodProof.kind}),
-            frozenset({"column"}),
+            frozenset({"column", "reports"}),
             estimate,
         ),
     )

@@ -42,7 +42,7 @@ from sievert.questions.estimate import estimate_question
 from sievert.questions.explain import file_claim, weakest_for_file
 from sievert.questions.infer import inference_question
 from sievert.release import drawn_proof
-from sievert.verification._subjects import Asked, Question
+from sievert.verification._subjects import Asked, Question, reports_of
 
 __all__ = ["questions_of_records"]
 
@@ -97,7 +97,7 @@ def questions_of_records(
         yield Asked(inference_question(scenario))
 
     def estimate(proof: Proof, told: Mapping[str, Any]) -> Iterable[Asked]:
-        found = estimate_question(scenario, reports, told.get("column"))
+        found = estimate_question(scenario, reports_of(scenario, reports, told), told.get("column"))
         if found is not None:
             yield Asked(found)
 
@@ -116,7 +116,7 @@ def questions_of_records(
         Question(
             "it is what `sievert estimate` asks of the reports",
             _kinds(LikelihoodProof),
-            frozenset({"column"}),
+            frozenset({"column", "reports"}),
             estimate,
         ),
     )

@@ -10,8 +10,9 @@ from typing import Any
 from sievert.errors import FileError
 from sievert.files import Described, Scenario, TextScenario, VectorScenario, described, load_scenario
 from sievert.proofs import Proof
+from sievert.questions.estimate import reports_named
 
-__all__ = ["Asked", "Question", "Subject", "subject_of"]
+__all__ = ["Asked", "Question", "Subject", "reports_of", "subject_of"]
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,13 @@ def subject_of(*paths: Path, reports: Sequence[str | Path] = ()) -> Subject:
     if len(paths) != 2:
         raise FileError(f"{names}: a proof is about one file, or about the two of a comparison")
     return Subject(names, (*comparison_questions(paths, scenarios), *(runs if file else ())), first)
+
+
+def reports_of(
+    scenario: Described, given: Sequence[str | Path], told: Mapping[str, Any]
+) -> Sequence[str | Path]:
+    """The reports of an estimate: those given, else the one that the proof names, else the file's own."""
+    return given or (reports_named(scenario, str(told["reports"])) if "reports" in told else ())
 
 
 def _scenario(path: Path) -> Described | None:
