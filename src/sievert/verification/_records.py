@@ -101,9 +101,11 @@ def questions_of_records(
         if found is not None:
             yield Asked(found)
 
+    owned = scenario.policy.person_records
+    each = "" if owned == 1 else f", for one record; a person may own {owned}"
     none: frozenset[str] = frozenset()
     return (
-        Question(f"the mechanism of {path} draws from this", DRAWN, none, drawn),
+        Question(f"the mechanism of {path} draws from this{each}", DRAWN, none, drawn),
         Question("it is what `sievert limits` asks of the policy", LEAKAGE, frozenset({"eps"}), limits),
         Question(
             "it is what `sievert explain` asks of the claim and the policy",
