@@ -61,8 +61,8 @@ def samples_audit(
     return SamplesAudit(
         f"What do the runs in {samples.name} show?",
         audit_samples(
-        inputs, outputs, eps, delta=delta, confidence=confidence, policy_or_metric=policy, rng=seed
-    ),
+            inputs, outputs, eps, delta=delta, confidence=confidence, policy_or_metric=policy, rng=seed
+        ),
         bayes_risk(inputs, outputs, confidence=confidence, rng=seed),
         len(set(inputs)),
         policy is None,
