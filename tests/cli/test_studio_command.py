@@ -2,12 +2,13 @@
 
 import builtins
 import os
+import re
 import socket
 import sys
 import webbrowser
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import pytest
 import uvicorn
@@ -69,7 +70,8 @@ def test_the_link_is_shown_once_somebody_listens(
     """A browser that opens it before the server runs waits, and is not refused."""
     opened: list[str] = []
 
-    def connect(link: str) -> None:
+    def connect(page: str) -> None:
+        link = re.findall('href="(.*?)"', Path(unquote(urlsplit(page).path)).read_text())[0]
         socket.create_connection(("127.0.0.1", urlsplit(link).port or 0)).close()
         opened.append(link)
 

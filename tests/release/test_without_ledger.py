@@ -39,12 +39,28 @@ def written(folder: Path, sigma: str = "2", claim: str = "", ledger: str = "") -
     return path
 
 
+def test_without_a_ledger_nothing_is_released_unless_it_is_asked_for(tmp_path: Path) -> None:
+    """Formerly three outputs of σ = 0.1, the data in all but name, and nothing charged."""
+    path = written(tmp_path, "0.1")
+    would = sv.release.preview(path)
+    assert not would.possible and "names no ledger" in str(would.refusal)
+    for name in ("a.csv", "b.csv", "c.csv"):
+        with pytest.raises(LedgerError, match=r"names no ledger.*--without-ledger \(without_ledger=True"):
+            sv.release.run(path, output=tmp_path / name)
+        done = CliRunner().invoke(app, ["release", str(path), "--output", str(tmp_path / name)])
+        assert isinstance(done.exception, LedgerError) and not list(tmp_path.glob(f"{name}*"))
+    assert sv.release.run(path, without_ledger=True).remaining is None
+    charged = written(tmp_path, ledger='ledger = "budget.toml"')
+    with pytest.raises(LedgerError, match="leave it out"):
+        sv.release.run(charged, without_ledger=True)
+
+
 def test_it_is_released_and_no_ledger_adds_it_up(tmp_path: Path) -> None:
     path = written(tmp_path)
-    would = sv.release.preview(path)
+    would = sv.release.preview(path, without_ledger=True)
     assert would.possible and would.eps is None and would.remaining is None
     assert "keeps no ε" in str(would) and any("No ledger" in note for note in would.warnings)
-    done = sv.release.run(path)
+    done = sv.release.run(path, without_ledger=True)
     assert done.eps is None and done.remaining is None and done.secure and done.table is not None
     assert "no ledger adds it up" in str(done) and any("Every further release" in note for note in done.notes)
     beside = json.loads((tmp_path / "out.csv.json").read_text())
@@ -53,8 +69,8 @@ def test_it_is_released_and_no_ledger_adds_it_up(tmp_path: Path) -> None:
     assert beside["promise"].startswith("No ε is promised")
     assert beside["output"]["sha256"] and not list(tmp_path.glob("*.ledger"))
     with pytest.raises(FileError, match="is there already"):
-        sv.release.run(path)
-    assert not sv.release.preview(path).possible
+        sv.release.run(path, without_ledger=True)
+    assert not sv.release.preview(path, without_ledger=True).possible
 
 
 def test_a_ledger_in_eps_refuses_it_and_says_why(tmp_path: Path) -> None:
@@ -77,7 +93,7 @@ def test_the_claim_is_held_against_the_exact_curve(tmp_path: Path) -> None:
     path = written(tmp_path, TEN, "[claim]\neps = 1.0\ndelta = 0.00308791")
     assert not sv.audit(path).passed
     with pytest.raises(NotAcceptedError, match=r"does not keep .claim."):
-        sv.release.run(path)
+        sv.release.run(path, without_ledger=True)
 
 
 def test_the_audit_says_that_no_pure_eps_is_kept(tmp_path: Path) -> None:
@@ -94,7 +110,7 @@ def test_the_guess_through_gaussian_noise(tmp_path: Path) -> None:
 
 def test_the_command_line(tmp_path: Path) -> None:
     path = str(written(tmp_path))
-    would = CliRunner().invoke(app, ["release", path, "--preview"])
-    assert would.exit_code == 0 and "none is needed" in " ".join(would.output.split())
-    done = CliRunner().invoke(app, ["release", path])
+    would = CliRunner().invoke(app, ["release", path, "--preview", "--without-ledger"])
+    assert would.exit_code == 0 and "nothing limits further releases" in " ".join(would.output.split())
+    done = CliRunner().invoke(app, ["release", path, "--without-ledger"])
     assert done.exit_code == 0 and "no ledger adds it up" in " ".join(done.output.split())

@@ -46,6 +46,13 @@ def release(
     despite_accept: Annotated[
         bool, typer.Option("--despite-accept", help="Release what breaks [claim] or exceeds [accept].")
     ] = False,
+    without_ledger: Annotated[
+        bool,
+        typer.Option(
+            "--without-ledger",
+            help="Release noise without ε from a file without a ledger: no charge, no limit.",
+        ),
+    ] = False,
     details: Annotated[
         bool,
         typer.Option(
@@ -79,6 +86,7 @@ def release(
             "--report": report,
             "--fresh": fresh,
             "--insecure-seed": insecure_seed,
+            "--without-ledger": without_ledger,
         }
         _require_alone(
             [option for option, given in beside.items() if given is not None and given is not False]
@@ -94,6 +102,7 @@ def release(
         "wait": wait,
         "anchor": anchor,
         "despite_accept": despite_accept,
+        "without_ledger": without_ledger,
     }
     with (
         _refusals_said(as_json, details),
@@ -123,7 +132,7 @@ def _release_table(
     asked = Asked(scenario.reads(), force, proof=proof, report=report)
     law = others.law_of(scenario, required=proof is not None)
     if preview:
-        would = look(scenario, output=given["output"], despite_accept=given["despite_accept"])
+        would = look(scenario, **{key: given[key] for key in ("output", "despite_accept", "without_ledger")})
         possible = would.possible
         present(
             would,

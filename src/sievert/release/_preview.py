@@ -24,7 +24,7 @@ from sievert.release._protocol import in_the_way
 from sievert.release._relations import charge, relation_of
 from sievert.release._sidecar import clamping, policy_words, promise, query_words
 from sievert.release._stable import check_places
-from sievert.release._unaccounted import NOTHING_CHARGED
+from sievert.release._unaccounted import NAME_A_LEDGER, NOTHING_CHARGED
 from sievert.results import Result
 from sievert.tables import Engine
 
@@ -160,7 +160,11 @@ class Preview(Result):
 
 @overload
 def preview(
-    scenario: Scenario | str | Path, *, output: str | Path | None = None, despite_accept: bool = False
+    scenario: Scenario | str | Path,
+    *,
+    output: str | Path | None = None,
+    despite_accept: bool = False,
+    without_ledger: bool = False,
 ) -> Preview: ...
 @overload
 def preview(
@@ -175,6 +179,7 @@ def preview(
     *,
     output: str | Path | None = None,
     despite_accept: bool = False,
+    without_ledger: bool = False,
 ) -> Preview | Result:
     """What releasing a file would do, without reading the data or spending anything.
 
@@ -183,6 +188,7 @@ def preview(
     scenario : a scenario or the path of its TOML file
     output : where the table would go, instead of [release] output
     despite_accept : ask for a release that breaks the file's [claim] or exceeds its [accept]
+    without_ledger : ask for a release that no ledger adds up
 
     Returns
     -------
@@ -201,6 +207,7 @@ def preview(
     (Fraction(1, 2), True, True)
     """
     despite_accept = flag("despite_accept", despite_accept, DataError)
+    without_ledger = flag("without_ledger", without_ledger, DataError)
     other = described(scenario)
     if other is not None:
         from sievert.release._described import preview_described
@@ -212,6 +219,8 @@ def preview(
     eps = None if cost is None else cost.charged
     accept = acceptance(plan)
     failed = [check for check in accept if not check.passed]
+    if plan.unaccounted and not without_ledger:
+        refusal = NAME_A_LEDGER
     if failed and not despite_accept:
         refusal = f"the file does not accept it: {failed[0]}"
     broken = broken_claim(plan)

@@ -67,7 +67,8 @@ class Asked:
         if self.anchor is not None:
             noted = "the hash noted after an earlier release, a text"
             instance("anchor", self.anchor, str, noted, LedgerError)
-        non_negative("wait", self.wait, DataError, infinite=True)
+        seconds = non_negative("wait", self.wait, DataError, infinite=True)
+        object.__setattr__(self, "wait", seconds)
         if self.progress is not None and not callable(self.progress):
             raise DataError(
                 f"progress is {brief(self.progress)}; give a function to be told how far the release is"

@@ -10,10 +10,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack, cast, overload
 
-from sievert.errors import DataError, FileError, OutputError, SievertError
+from sievert.errors import DataError, FileError, LedgerError, OutputError, SievertError
 from sievert.files import Described, Scenario, described, load_scenario, refuse_private
 from sievert.ledger import WAIT_SECONDS, WITHOUT_RELATION, Ledger, Relation, Reservation
-from sievert.numerics import brief, number
+from sievert.numerics import brief, flag, number
 from sievert.release._acceptance import require_accepted
 from sievert.release._account import Cost
 from sievert.release._central import NoisyTable, chosen_tables, computed, noisy_table, read_columns
@@ -36,7 +36,7 @@ from sievert.release._protocol import (
 from sievert.release._relations import charge, cost, relation_of
 from sievert.release._sidecar import clamping, sidecar
 from sievert.release._stable import Ids, Owners, check_places
-from sievert.release._unaccounted import NOTHING_CHARGED, released_without_ledger
+from sievert.release._unaccounted import NOTHING_CHARGED, released_without_ledger, require_asked_for
 from sievert.release._units import check_units, draw_units, manifest, manifest_hash, new_shared, parts_of
 from sievert.results import Result
 from sievert.tables import (
@@ -148,6 +148,7 @@ class Options(TypedDict, total=False):
     anchor: str | None
     progress: Progress | None
     despite_accept: bool
+    without_ledger: bool
     device: str | None
     fit: Show | None
 
@@ -170,6 +171,7 @@ def run(
     anchor: str | None = None,
     progress: Progress | None = None,
     despite_accept: bool = False,
+    without_ledger: bool = False,
     device: str | None = None,
     fit: Show | None = None,
 ) -> Release | Result:
@@ -188,6 +190,8 @@ def run(
     wait : seconds to wait for another release on the same ledger
     anchor : a hash of the ledger noted after an earlier release; an older copy of the ledger is then refused
     despite_accept : release what breaks the file's [claim] or exceeds its [accept]; the sidecar says so
+    without_ledger : release noise that keeps no ε from a file that names no ledger: nothing is charged, and
+        nothing limits how often it is done
     progress : called with a word, the number of rows so far, and of all rows once it is known
     device : for documents, where nearest words are looked for: "cpu", "cuda" (extra `gpu`), …
     fit : called before anything is charged with how many rows fit, and why others are left out or replaced:
@@ -213,6 +217,7 @@ def run(
     1/2 True poor-households.csv
     """
     asked = Asked(id, fresh, wait, anchor, progress, despite_accept, device, fit)
+    without_ledger = flag("without_ledger", without_ledger, DataError)
     for name, path in (("data", data), ("output", output)):
         if isinstance(path, str | Path) and "\0" in str(path):
             raise FileError(f"{name} is {brief(str(path))}; no path has a NUL in it: name a file")
@@ -220,6 +225,8 @@ def run(
     if device is not None and (other is None or other.table != "documents"):
         raise FileError(f"device is {device!r}; it goes with a file with [documents], leave it out")
     if other is not None:
+        if without_ledger:
+            raise LedgerError(f"{other.source}: is charged to a ledger; leave without_ledger out")
         if data is not None:
             raise FileError(
                 f"{other.source}: data goes with a table; name {other.table} under [{other.table}] input"
@@ -230,6 +237,7 @@ def run(
     listed = scenario if isinstance(scenario, Scenario) else load_scenario(cast("str | Path", scenario))
     plan = make_plan(listed, output)
     seed = seed_of(plan, insecure_rng)
+    require_asked_for(plan, without_ledger)
     if not plan.unaccounted:
         outside_ledger(plan)
     if not asked.despite_accept:

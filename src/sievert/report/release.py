@@ -141,7 +141,7 @@ def _guess_of(item: InAll) -> str:
 def _ledger(found: Preview) -> Iterator[str]:
     through = "" if found.scarcest_column is None else f" through the column {found.scarcest_column}"
     if found.remaining is None and found.eps is None:
-        yield "There is none, and none is needed: the noise keeps no ε that a ledger could add up."
+        yield "There is none, and nothing limits further releases: a ledger in ρ would add this noise up."
     elif found.remaining is None:
         yield "There is none: a release needs one."
     elif found.eps is None:

@@ -70,8 +70,11 @@ class Gate:
             self.token = None
         return right
 
-    def refusal(self, method: str, given: Iterable[tuple[str, str]]) -> str | None:
-        """Why a request is refused before anything else is looked at; None: it is not."""
+    def refusal(self, method: str, given: Iterable[tuple[str, str]], *, opening: bool = False) -> str | None:
+        """Why a request is refused before anything else is looked at; None: it is not.
+
+        `opening` says that it is the link's, which the browser may follow from a file of this machine.
+        """
         told = [(name.lower(), value) for name, value in given]
         headers = dict(told)
         if any(sum(name == once for name, _ in told) > 1 for once in ONCE):
@@ -87,7 +90,9 @@ class Gate:
             return "the Origin is not this studio's page"
         if origin is None and method not in SAFE:
             return "the Origin is missing"
-        if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+        followed = opening and headers.get("sec-fetch-mode") == "navigate"
+        followed = followed and headers.get("sec-fetch-dest") == "document" and origin is None
+        if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and not followed:
             return "the request comes from another site"
         return None
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import html
+import os
 import socket
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from sievert.errors import FileError, SievertError
@@ -59,11 +64,30 @@ def _serve(listener: socket.socket, children: Children, text: str, browser: bool
         timeout_graceful_shutdown=1,
     )
     print(f"The studio is at {gate.link}\nThe link works once; press Ctrl-C here to end.", flush=True)
-    if browser:
-        import webbrowser
+    with _opened(gate.link) if browser else nullcontext():
+        uvicorn.Server(config).run(sockets=[listener])
 
-        webbrowser.open(gate.link)
-    uvicorn.Server(config).run(sockets=[listener])
+
+@contextmanager
+def _opened(link: str) -> Iterator[None]:
+    """Open a link in the browser by a page that only this user can read.
+
+    The command line of a browser is read by every user of the machine, so the link may not stand on it.
+    """
+    import webbrowser
+
+    with tempfile.TemporaryDirectory(prefix="sievert-studio-") as folder:
+        page = Path(folder) / "open.html"
+        address = html.escape(link)
+        with os.fdopen(os.open(page, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as stream:
+            stream.write(
+                '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Sievert</title>'
+                '<meta name="referrer" content="no-referrer">'
+                f'<meta http-equiv="refresh" content="0; url={address}"></head>'
+                f'<body><p><a href="{address}">Open the studio</a></p></body></html>\n'
+            )
+        webbrowser.open(page.as_uri())
+        yield
 
 
 def _text_of(file: Path) -> str:

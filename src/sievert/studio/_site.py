@@ -14,7 +14,7 @@ from typing import Any
 
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, RedirectResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -34,6 +34,12 @@ LONGEST_CHECK = 20.0
 LONG = 0.3
 LARGEST_LIMIT = 1e300
 KEPT_ANSWERS, KEPT_JOBS = 256, 64
+# The link may be followed from a file, and what a redirect leads to would still come from there, without the
+# cookie; a page of ours leads on as ourselves.
+ONWARD = (
+    '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Sievert</title>'
+    '<meta http-equiv="refresh" content="0; url=/"></head><body><a href="/">Open the studio</a></body></html>'
+)
 LIBRARY = "plotly-cartesian.min.js"
 STATIC = re.compile(r"[a-z0-9-]+\.(js|css|svg|html)")
 TYPES = {"js": "text/javascript", "css": "text/css", "svg": "image/svg+xml", "html": "text/html"}
@@ -91,14 +97,14 @@ class Studio:
         if "token" not in request.query_params:
             return _file("index.html")
         if self.gate.knows(request.cookies):  # the link again, in the browser that has used it
-            return RedirectResponse("/", 303)
+            return HTMLResponse(ONWARD)
         if request.method == "HEAD":  # whoever looks ahead does not use the link up
             return PlainTextResponse("", 405, {"allow": "GET"})
         if not self.gate.takes(request.query_params["token"]):
             return PlainTextResponse(
                 "This link is cut short, or another browser has used it: start the studio again.", 403
             )
-        return RedirectResponse("/", 303, {"set-cookie": self.gate.set_cookie})
+        return HTMLResponse(ONWARD, headers={"set-cookie": self.gate.set_cookie})
 
     async def _static(self, request: Request) -> Response:
         return _file(request.path_params["name"])
@@ -341,9 +347,9 @@ class _Gated:
                 ]
             await send(message)
 
-        reason = self._gate.refusal(scope["method"], headers)
         request = Request(scope)
         opening = scope["path"] == "/" and scope["method"] in SAFE and "token" in request.query_params
+        reason = self._gate.refusal(scope["method"], headers, opening=opening)
         if reason is None and not opening and not self._gate.knows(request.cookies):
             reason = "open the link that the terminal shows: this browser has not done so"
         app = self._app if reason is None else _json({"message": reason}, 403)
