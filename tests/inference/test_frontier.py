@@ -50,7 +50,7 @@ def test_the_frontier_of_the_survey_of_two_is_exact() -> None:
     assert private.accuracies == fractions(PRIVATE)
     for point in (*free, *private):
         assert point.exact and point.certificate.verify().holds
-        assert vulnerability(point.mechanism, SURVEY).value == point.vulnerability[0] <= point.limit[0]
+        assert vulnerability(point.mechanism, SURVEY).value == point.vulnerabilities[0] <= point.limits[0]
         assert accuracy(point.mechanism, SURVEY).value == point.accuracy
 
 
@@ -73,14 +73,14 @@ def test_the_parity_tells_the_tally_and_nobody() -> None:
     for secrets in (PEOPLE, PEOPLE[:1]):
         point = frontier(secrets, "1/2")[0]
         assert point.accuracy == Fraction(3, 4)
-        assert point.vulnerability == (Fraction(1, 2),) * len(secrets)
+        assert point.vulnerabilities == (Fraction(1, 2),) * len(secrets)
 
 
 def test_one_secret_may_be_ignored_and_several_are_not() -> None:
     one = frontier(PEOPLE[0], "5/8")[0]
     other = vulnerability(one.mechanism, Correlation.from_labels([1] * 4, [0, 0, 1, 1], [0, 1, 1, 2]))
     both = frontier(PEOPLE, "5/8")[0]
-    assert other.value >= both.vulnerability[1]
+    assert other.value >= both.vulnerabilities[1]
     assert both.accuracy <= one.accuracy
     loose = frontier(PEOPLE, ("5/8", "1"))[0]
     assert both.accuracy <= loose.accuracy <= one.accuracy
@@ -93,7 +93,7 @@ def test_surveys_of_n_at_tally_level(n: int, value: float) -> None:
     point = frontier(survey_correlation(n), 0.55, eps=math.log(3), metric=sv.metrics.line(n + 1))[0]
     assert float(point.accuracy) == pytest.approx(value, abs=1e-9)
     assert 0 <= point.upper - point.accuracy < 1e-9
-    assert max(point.vulnerability) <= 0.55 + 1e-9
+    assert max(point.vulnerabilities) <= 0.55 + 1e-9
     assert point.certificate.verify().holds
 
 
@@ -127,10 +127,10 @@ def test_every_guess_counts_near_the_top(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr("sievert.inference._solver.VERY_LONG_LINE", 0)
     data, metric = survey_correlation(100, 0.5), sv.metrics.line(101)
     top = frontier(data, 1.0, eps=math.log(3), metric=metric)[0]
-    limit = top.vulnerability[0] - 1e-4
+    limit = top.vulnerabilities[0] - 1e-4
     point = frontier(data, limit, eps=math.log(3), metric=metric)[0]
     assert 0 <= point.upper - point.accuracy < 1e-8 and point.certificate.verify().holds
-    assert point.vulnerability[0] <= limit + 1e-11 and 0 < top.accuracy - point.accuracy < 1e-3
+    assert point.vulnerabilities[0] <= limit + 1e-11 and 0 < top.accuracy - point.accuracy < 1e-3
 
 
 def test_a_long_program_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,7 +147,7 @@ def test_a_thousand_participants_are_proved_to_nine_digits() -> None:
     point = frontier(survey_correlation(1000, 0.5), 0.505, eps=math.log(3), metric=sv.metrics.line(1001))[0]
     assert float(point.accuracy) == pytest.approx(0.4398979103, abs=1e-9)
     assert 0 <= point.upper - point.accuracy < 1e-9
-    assert max(point.vulnerability) <= 0.505 + 1e-12
+    assert max(point.vulnerabilities) <= 0.505 + 1e-12
     assert point.certificate.verify().holds
 
 
@@ -235,7 +235,7 @@ def test_every_kink_and_every_piece_of_a_curve_is_proved(people: int) -> None:
     found = curve(survey_correlation(people, 0.5), eps=math.log(3), metric=line)
     assert len(found.points) == len(found.limits) > 5 and found.gap < 1e-9
     for point, limit, told in zip(found.points, found.limits, found.accuracies, strict=True):
-        assert float(point.limit[0]) == pytest.approx(limit, abs=1e-12) and float(point.accuracy) == told
+        assert float(point.limits[0]) == pytest.approx(limit, abs=1e-12) and float(point.accuracy) == told
     for left, right in pairwise(found.points[:: len(found.points) // 4]):
         assert left.certificate.verify().holds
         # The certificate of the left point, and the line that it is over all limits, checked once more.
@@ -485,7 +485,7 @@ def test_a_large_level_is_almost_none(eps: float, metric: Any) -> None:
     assert point.certificate.verify().holds
     assert float(free.accuracy) - 20 * math.exp(-eps) - 1e-12 <= float(point.accuracy)
     assert float(point.upper) <= float(free.accuracy) + math.exp(-eps) + 1e-12
-    assert float(max(point.vulnerability)) <= 0.6 + 1e-15
+    assert float(max(point.vulnerabilities)) <= 0.6 + 1e-15
 
 
 def test_no_level_at_all_takes_a_metric_too() -> None:

@@ -32,10 +32,10 @@ class InferencePoint(Result):
 
     Attributes
     ----------
-    limit : how often the secret may be guessed at most; one for each secret
+    limits : how often each secret may be guessed at most
     accuracy : how often the best mechanism tells the use right (`exact` says that it is known exactly)
     upper : what no mechanism exceeds; equal to `accuracy` where that is exact
-    vulnerability : how often each secret is guessed from this mechanism; at most 1e-11 above its limit
+    vulnerabilities : how often each secret is guessed from this mechanism; at most 1e-11 above its limit
     mechanism : the channel that reaches it
     certificate : the proof, which verifies without a solver
     labels : inputs and outputs of the mechanism
@@ -44,10 +44,10 @@ class InferencePoint(Result):
         last, are told as its ends
     """
 
-    limit: tuple[Any, ...]
+    limits: tuple[Any, ...]
     accuracy: Any
     upper: Any
-    vulnerability: tuple[Any, ...]
+    vulnerabilities: tuple[Any, ...]
     certificate: FrontierProof = field(repr=False)
     labels: tuple[Labels, Labels] = field(repr=False)
     remark: str = ""
@@ -80,9 +80,9 @@ class InferencePoint(Result):
         return float(self.accuracy)
 
     def __str__(self) -> str:
-        guessed = " and ".join(in_percent(float(limit)) for limit in self.limit)
+        guessed = " and ".join(in_percent(float(limit)) for limit in self.limits)
         guesses = (
-            "best guess of the secret stays" if len(self.limit) == 1 else "best guesses of the secrets stay"
+            "best guess of the secret stays" if len(self.limits) == 1 else "best guesses of the secrets stay"
         )
         told, most = float(self.accuracy), float(self.upper)
         reached = "and this one reaches that"
@@ -116,7 +116,7 @@ class InferenceFrontier(Result):
 
     def __str__(self) -> str:
         return "\n".join(
-            f"{', '.join(f'{float(limit):.6g}' for limit in point.limit)}: {float(point.accuracy):.6g}"
+            f"{', '.join(f'{float(limit):.6g}' for limit in point.limits)}: {float(point.accuracy):.6g}"
             for point in self.points
         )
 

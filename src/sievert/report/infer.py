@@ -90,7 +90,7 @@ def _best(found: Inference) -> list[str]:
     reached = "one reaches it" if right - told <= REACHED else f"one reaches {in_percent(told)}"
     sentences.append(
         f"No mechanism {found.rivals} that lets {found.secret} be guessed with at most "
-        f"{in_percent(float(best.limit[0]))} tells the answer right more often than with "
+        f"{in_percent(float(best.limits[0]))} tells the answer right more often than with "
         f"{in_percent(right)}; this is proved, and {reached}."
     )
     if found.curve is None:
