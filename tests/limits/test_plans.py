@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sievert.channels import GaussianLaw, GeometricLaw, NoiseLaw, Privacy, StaircaseLaw
 from sievert.errors import MechanismError
-from sievert.limits import planned_claim
+from sievert.limits import planned_claim, planned_claim_of_any
 from sievert.limits.promises import ApproximateClaim
 
 WEEKLY = GeometricLaw(Privacy(0.25, None))
@@ -147,3 +147,40 @@ def test_dp_accounting(oracle: Any) -> None:
     assert ours < composed(four, 104) < ours + 0.006
     narrow = pld.from_discrete_gaussian_mechanism(4.2)
     assert narrow.get_delta_for_epsilon(1.0) == pytest.approx(1.0828e-6, abs=5e-11)
+
+
+# ── releases that may make any of several moves ─────────────────────────────────────────────────────────────
+
+
+def gaussian(sigma: int) -> GaussianLaw:
+    return GaussianLaw(Fraction(sigma))
+
+
+def test_the_move_that_tells_most_is_composed_exactly() -> None:
+    """Formerly one that was as large as any in every cell: ε was above what ρ gives."""
+    least, most = [(gaussian(1060), 99), (gaussian(2997), 198)], [(gaussian(8), 1), (gaussian(2997), 99)]
+    alone = planned_claim(most, 12)
+    for moves in ([least, most], [most, least]):
+        found = planned_claim_of_any(moves, 12)
+        assert found.epsilon(1e-6) == alone.epsilon(1e-6)
+    widest = planned_claim([(gaussian(1060), 99), (gaussian(2997), 198), (gaussian(8), 1)], 12)
+    assert alone.epsilon(1e-6) < 0.9 * widest.epsilon(1e-6)
+
+
+@pytest.mark.parametrize("releases", [1, 2, 5])
+def test_releases_may_make_different_moves(releases: int) -> None:
+    """Curves that cross: bounded noise tells more near 0, unbounded noise more far out."""
+    first = [(GeometricLaw(Privacy(0.5, None)), 1)]
+    second = [(gaussian(6), 2), (gaussian(9), 3)]
+    found = planned_claim_of_any([first, second], releases)
+    levels = np.array([0.0, 0.1, 0.3, 0.49, 0.7, 1.0, 1.5, 2.2])
+    bound = found.delta(levels)
+    assert not found.exact
+    # Every mixture of the moves, each composed exactly, is below it.
+    for number in range(releases + 1):
+        mixed = planned_claim([*first * number, *second * (releases - number)], 1)
+        assert (mixed.delta(levels) <= bound * (1 + 1e-9) + 1e-15).all()
+    one = [planned_claim(cells, 1).delta(levels) for cells in (first, second)]
+    if releases == 1:
+        assert bound == pytest.approx(np.maximum(*one), rel=1e-3, abs=1e-14)
+        assert (one[0] > one[1]).any() and (one[0] < one[1]).any()

@@ -13,14 +13,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from sievert.channels import law_from_data
 from sievert.errors import LedgerError, SievertError
 from sievert.ledger import EPS, WITHOUT_RELATION, Budget, Entry, Ledger, Planned, epsilon_of
 from sievert.limits import best_guess
 from sievert.limits.promises import ApproximateClaim, Claim, ZeroConcentratedClaim
 from sievert.numerics import file_path, number
-from sievert.release._planning import DEFAULT_DELTA, is_attained, promised_by
-from sievert.release._relations import moves_by_noise
+from sievert.release._planning import DEFAULT_DELTA, epsilon_at, promised_by, rho_of
 from sievert.results import Result
 
 __all__ = ["ChargedPlan", "ChargedRelease", "Fit", "LedgerAccount", "LedgerGuess", "account"]
@@ -244,7 +242,8 @@ def _release(entry: Entry) -> ChargedRelease:
 
 
 def _plan(planned: Planned, delta: Fraction) -> ChargedPlan:
-    claim, guess = promised_by(planned.record), planned.record.get("guess")
+    guess = planned.record.get("guess")
+    eps, is_bound = epsilon_at(planned, promised_by(planned), delta)
     return ChargedPlan(
         planned.id,
         str(planned.record.get("mechanism", "")),
@@ -253,8 +252,8 @@ def _plan(planned: Planned, delta: Fraction) -> ChargedPlan:
         planned.each,
         planned.total,
         delta,
-        None if claim is None else claim.epsilon(float(delta)),
-        claim is not None and not (claim.exact and is_attained(planned.record["pair"])),
+        eps,
+        eps is not None and is_bound,
         None if guess is None else float(guess["after"]),
         guess is not None and not guess["exact"],
     )
@@ -314,7 +313,7 @@ def _only_plan(ledger: Ledger) -> Planned | None:
 
 def _own_bounds(planned: Planned, values: int) -> Iterator[tuple[str, float]]:
     """What the plan's own noise allows, whichever queries its slots take."""
-    claim = promised_by(planned.record)
+    claim = promised_by(planned)
     between = claim.between_two(0.5) if claim is not None and values == 2 else None
     if between is not None:
         yield "the plan's noise, composed exactly", between.guess
@@ -325,19 +324,9 @@ def _plan_claims(planned: Planned) -> Iterator[tuple[str, Claim]]:
     if planned.eps is not None:
         name = "any releases of the plan's ε (Kairouz, Oh and Viswanath)"
         yield name, ApproximateClaim(_above(planned.eps), 0.0, planned.count)
-    pair = planned.record["pair"]
-    if "moves" in pair:
-        noises, moves = moves_by_noise(pair)
-        laws = [law_from_data(noise) for noise in noises]
-        costs = (
-            sum(
-                (law.rho_of(size) for law, steps in zip(laws, move, strict=True) for size in steps),
-                Fraction(0),
-            )
-            for move in moves
-        )
-        each = max(costs, default=Fraction(0))
-        yield "ρ of the plan", ZeroConcentratedClaim(_above(planned.count * each))
+    rho = rho_of(planned)
+    if rho is not None:
+        yield "ρ of the plan", ZeroConcentratedClaim(_above(rho))
 
 
 def _above(total: Fraction) -> float:

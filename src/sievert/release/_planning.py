@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,8 +12,8 @@ from typing import Any, cast
 from sievert.channels import law_from_data
 from sievert.errors import FileError, LedgerError, SievertError
 from sievert.files import Described, Scenario, described, load_scenario
-from sievert.ledger import WAIT_SECONDS, WITHOUT_RELATION, Ledger, epsilon_of
-from sievert.limits import PlannedClaim, planned_claim
+from sievert.ledger import WAIT_SECONDS, WITHOUT_RELATION, Ledger, Planned, epsilon_of
+from sievert.limits import PlannedClaim, planned_claim, planned_claim_of_any
 from sievert.numerics import at_most, in_percent, number, whole
 from sievert.questions import seen
 from sievert.release._acceptance import require_accepted
@@ -21,11 +22,13 @@ from sievert.release._protocol import Asked
 from sievert.release._relations import cost, moves_by_noise, planned_pair, relation_of, require_small_delta
 from sievert.results import Result
 
-__all__ = ["PlannedReleases", "is_attained", "plan", "promised_by"]
+__all__ = ["PlannedReleases", "epsilon_at", "is_attained", "plan", "promised_by", "rho_of"]
 
 # The δ at which the curve of a plan is read where the budget has none.
 DEFAULT_DELTA = Fraction(1, 10**6)
 MOST_SLOTS = 1_000_000
+# Moves beyond which one that is as large in every cell is taken for all.
+MOST_MOVES = 64
 
 
 @dataclass(frozen=True)
@@ -39,8 +42,9 @@ class PlannedReleases(Result):
     each, total : what one costs, and all, in the ledger's currency
     symbol : of the currency, ε or ρ
     delta : the δ at which the plan is read
-    eps : the least ε of the plan alone at that δ, composed exactly (None: its mechanism has no such form)
-    exact : whether that ε is attained, or a little above it
+    eps : the least ε of the plan alone at that δ: composed exactly, by adding up, or from its ρ, whichever is
+        least (None: its mechanism has no such form)
+    exact : whether that ε is attained; otherwise it is a bound
     added_eps, rho_eps : the same by adding up ε, and from the plan's ρ; None where there is none
     guess, guess_is_bound : best guess about one record if every slot releases this file's answer (None: not
         known)
@@ -195,22 +199,68 @@ def _guess(made: Plan, count: int) -> tuple[float, bool] | None:
     return None
 
 
-def promised_by(record: dict[str, Any]) -> PlannedClaim | None:
-    """The exact claim of a plan's record; None where its mechanism has no moves.
+def promised_by(planned: Planned) -> PlannedClaim | None:
+    """The exact claim of a plan; None where its mechanism has no moves.
 
-    Where several moves are largest, one that is as large in every cell stands for all.
+    Every release may make any of the moves. Where these are too many, one that is as large in every cell
+    stands for all.
     """
-    pair = record["pair"]
+    pair, times = planned.record["pair"], planned.times
     if "moves" not in pair:
         return None
     noises, moves = moves_by_noise(pair)
+    laws = list(map(law_from_data, noises))
+    listed = [
+        [(law, times * size) for law, steps in zip(laws, move, strict=True) for size in steps]
+        for move in moves
+    ]
+    if 0 < len(listed) <= MOST_MOVES:
+        return planned_claim_of_any(listed, planned.count)
     cells = []
-    for law, rows in zip(map(law_from_data, noises), zip(*moves, strict=True), strict=True):
-        if len(rows) > 1 and not law.is_log_concave:
+    for law, rows in zip(laws, zip(*moves, strict=True), strict=True):
+        if not law.is_log_concave:
             return None
         width = max(map(len, rows), default=0)
-        cells += [(law, max(row[i] for row in rows if i < len(row))) for i in range(width)]
-    return planned_claim(cells, record["n"])
+        cells += [(law, times * max(row[i] for row in rows if i < len(row))) for i in range(width)]
+    return planned_claim(cells, planned.count)
+
+
+def rho_of(planned: Planned) -> Fraction | None:
+    """ρ of all releases of a plan, whichever of its moves each makes; None where it has none."""
+    pair = planned.record["pair"]
+    if "moves" not in pair:
+        return None
+    noises, moves = moves_by_noise(pair)
+    laws = list(map(law_from_data, noises))
+    costs = (
+        sum(
+            (
+                law.rho_of(planned.times * size)
+                for law, steps in zip(laws, move, strict=True)
+                for size in steps
+            ),
+            Fraction(0),
+        )
+        for move in moves
+    )
+    return planned.count * max(costs, default=Fraction(0))
+
+
+def epsilon_at(planned: Planned, claim: PlannedClaim | None, delta: Fraction) -> tuple[float | None, bool]:
+    """The least ε of a plan alone at a δ that is known, and whether it is only a bound.
+
+    It is the least of what is composed exactly, of the sum of ε, and of what the plan's ρ implies.
+    """
+    found = [] if claim is None else [claim.epsilon(float(delta))]
+    exact = claim is not None and claim.exact and is_attained(planned.record["pair"])
+    rho = rho_of(planned)
+    if rho is not None:
+        found.append(epsilon_of(rho, delta))
+    if planned.eps is not None:
+        found.append(math.nextafter(float(planned.count * planned.eps), math.inf))
+    if claim is None or not found:
+        return None, False
+    return min(found), not exact
 
 
 def is_attained(pair: dict[str, Any]) -> bool:
@@ -221,7 +271,8 @@ def is_attained(pair: dict[str, Any]) -> bool:
 def _result(made: Plan, ledger: Ledger, id: str, guess: tuple[float, bool] | None) -> PlannedReleases:
     found = next(planned for planned in ledger.plans if planned.id == id)
     delta = ledger.budget.delta or DEFAULT_DELTA
-    claim = promised_by(found.record)
+    claim = promised_by(found)
+    eps, is_bound = epsilon_at(found, claim, delta)
     in_rho = ledger.budget.delta is not None
     return PlannedReleases(
         made.scenario.title,
@@ -231,8 +282,8 @@ def _result(made: Plan, ledger: Ledger, id: str, guess: tuple[float, bool] | Non
         found.total,
         ledger.budget.currency.symbol,
         delta,
-        None if claim is None else claim.epsilon(float(delta)),
-        claim is not None and claim.exact and is_attained(found.record["pair"]),
+        eps,
+        claim is not None and not is_bound,
         None if found.eps is None else found.count * found.eps,
         epsilon_of(found.total, delta) if in_rho else None,
         None if guess is None else guess[0],
