@@ -572,7 +572,7 @@ def test_a_path_with_a_nul_is_named(tmp_path: Path, name: str) -> None:
 
 
 def test_a_plan_of_several_tables_says_the_least_of_all_bounds(tmp_path: Path) -> None:
-    """No move is largest in every cell; formerly ε = 2.6145 where ρ gives 2.6138 and the plan keeps 2.4366."""
+    """No move is largest in every cell: formerly ε = 2.6145, where ρ gives 2.6138 and it is 2.4366."""
     queries = [
         '[[query]]\nname = "people"\nkind = "histogram"\nby = "region"',
         '[[query]]\nname = "ages"\nkind = "sum"\nof = "age"',
