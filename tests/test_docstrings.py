@@ -80,3 +80,11 @@ def test_a_theorem_that_is_named_has_its_reference(item: Any) -> None:
     if THEOREM.search("".join(text for name, text in found.items() if name != "Examples")):
         assert "References" in found
     assert [name for name in found if found[name].strip() == ""] == []
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_the_class_of_a_result_is_the_one_documented(function: Any) -> None:
+    documented = re.search(r"Returns\n-+\n(\w+)\n", inspect.getdoc(function) or "")
+    annotated = str(inspect.signature(function).return_annotation)
+    if documented is not None and documented[1] in dir(sv.results):
+        assert documented[1] in re.findall(r"\w+", annotated)

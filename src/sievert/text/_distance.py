@@ -121,7 +121,7 @@ def distance(a: Any, b: Any, embedding_or_metric: Embedding | Metric) -> Flow:
 
     Returns
     -------
-    Transport
+    Flow
         `value` (sizes are normalised to 1), `cost` = N·value where both have N words, `moves()`, `prove()`.
 
     Notes
