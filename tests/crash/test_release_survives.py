@@ -6,6 +6,7 @@ value where it does not belong. CI takes some of the steps; SIEVERT_CRASH=long (
 
 import csv
 import errno
+import importlib
 import importlib.util
 import json
 import multiprocessing
@@ -200,6 +201,62 @@ def test_killed_at_every_system_call(disk: Path, kind: str, moment: str) -> None
                 pass  # the last steps are made up for
         require_sound(file.parent, kind)
     assert killed > 20 // STRIDE
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="forks what is loaded already")
+@pytest.mark.parametrize("kind", ["rows", "table"])
+@pytest.mark.parametrize("again", ["out.csv", "other.csv"])
+@pytest.mark.parametrize(
+    ("place", "name", "moment"),
+    [
+        ("ledger._ledger.Ledger", "retarget", "before"),
+        ("ledger._reservation.Reservation", "discard", "before"),
+        ("ledger._reservation.Reservation", "discard", "after"),
+        ("ledger._ledger.Ledger", "append", "after"),
+        ("ledger._ledger.Ledger", "retarget", "after"),
+    ],
+)
+def test_killed_while_it_takes_another_name(
+    disk: Path, kind: str, again: str, place: str, name: str, moment: str
+) -> None:
+    """Begun as out.csv, interrupted, begun again as other.csv and killed there: formerly, after the record,
+    temporary files with noisy values stayed under the first name."""
+    file = prepared(disk / "place", kind)
+    folder = file.parent
+
+    def killed(place: str, name: str, moment: str, **options: Any) -> None:
+        child = os.fork()
+        if not child:
+            with pytest.MonkeyPatch.context() as patched:
+                _die_at(patched, f"sievert.{place}.{name}", moment)
+                sv.release.run(file, **options)
+            os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+
+    killed("ledger._reservation.Reservation", "commit", "before")
+    assert list(folder.glob(".out.csv.*"))
+    killed(place, name, moment, output=folder / "other.csv")
+    assert not any(path.name in ("out.csv", "other.csv") for path in folder.iterdir())
+    done = sv.release.run(file, output=folder / again)
+    assert done.resumed and Path(done.output).name == again
+    assert not [path.name for path in folder.iterdir() if path.name.startswith(".")]
+    ledger = Ledger.look(folder / "budget.ledger")
+    assert [entry.finished for entry in ledger.entries] == [True] and ledger.spent == HALF
+
+
+def _die_at(patched: pytest.MonkeyPatch, target: str, moment: str) -> None:
+    """End the process before or after a call, as a kill would."""
+    owner, _, name = target.rpartition(".")
+    module, _, kind = owner.rpartition(".")
+    own = getattr(importlib.import_module(module), kind)
+    call = getattr(own, name)
+
+    def dying(*given: Any, **told: Any) -> None:
+        if moment == "after":
+            call(*given, **told)
+        os._exit(9)
+
+    patched.setattr(own, name, dying)
 
 
 @traced

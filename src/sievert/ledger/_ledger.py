@@ -404,11 +404,17 @@ class Ledger:
         return found.taken
 
     def retarget(self, held: Reservation, targets: Sequence[str | Path]) -> Reservation:
-        """The same charged release, to be written to other files."""
+        """The same charged release, to be written to other files; the caller's state begins anew.
+
+        What was written under the old names goes first: once the record has the new ones, nothing knows them.
+        """
         moved = Reservation(self, held.id, _absolute(targets), held.record)
         check_targets(moved.targets, held.id)
-        self.append({"kind": "retarget", "id": held.id, "targets": [str(path) for path in moved.targets]})
         held.discard()
+        for folder in {target.parent for target in held.targets}:
+            with suppress(OSError):  # a place that cannot be reached any more keeps nobody from going on
+                sync_folder(folder)
+        self.append({"kind": "retarget", "id": held.id, "targets": [str(path) for path in moved.targets]})
         return moved
 
     def unfinished(

@@ -260,8 +260,10 @@ def _interrupted(
         raise LedgerError(f"insecure_rng: the interrupted run {held.id} was begun differently; use fresh")
     targets = [Path(os.path.abspath(path)) for path in (job.plan.sidecar, job.plan.output)]
     if held.targets != targets:
-        held = ledger.retarget(held, targets)
+        # A run that is killed from here on is begun again from its first row, under either name.
         state.restart()
+        held.save_state(state.to_bytes())
+        held = ledger.retarget(held, targets)
     return held, state
 
 
