@@ -165,7 +165,7 @@ def test_row_groups_are_units(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert sizes == [60, 40]
     table = table.set_column(0, "age", arrow.array([*ages[:70], 77, *ages[71:]]))
     parquet.write_table(table, file.parent / "in" / "x.parquet", row_group_size=30)
-    with pytest.raises(DataError, match=r"x\.parquet: row 71 has 77"):
+    with pytest.raises(DataError, match=r"x\.parquet: row 71 has '77'"):
         sv.release.run(file, output=file.parent / "other.parquet")
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from sievert.errors import FileError
 from sievert.files._document import value_text
 from sievert.numerics import as_fraction, brief, choice, did_you_mean
-from sievert.tables import open_rows
+from sievert.tables import cell_text, in_code, open_rows
 
 __all__ = ["COMPUTED", "FirstAnswers", "first_file", "half_way", "public_values", "values_of"]
 
@@ -115,7 +115,8 @@ def public_values(
         return released, None
     found: dict[str, None] = {}
     for batch in rows.batches([released]):
-        found.update(dict.fromkeys(str(item) for item in batch.columns[released] if item not in (None, "")))
+        texts = map(cell_text, in_code(batch.columns[released]).values.items)
+        found.update(dict.fromkeys(text for text in texts if text is not None))
         if len(found) > LARGEST_VALUES:
             raise FileError(
                 f"{data}: column {brief(released)} has more than {LARGEST_VALUES} values; say which there "

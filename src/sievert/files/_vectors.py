@@ -19,7 +19,16 @@ from sievert.files._document import whole_schema
 from sievert.files._paths import OutputPath, OwnPath, files_read
 from sievert.files._scenario import Described
 from sievert.kinds import Count, NonNegative, Positive, PrivatePath, Probability, PublicPath, Reader, Section
-from sievert.tables import Engine, Unit, UserVectors, VectorSource, files_in, is_several, read_table
+from sievert.tables import (
+    Engine,
+    Unit,
+    UserVectors,
+    VectorSource,
+    cell_text,
+    files_in,
+    is_several,
+    read_table,
+)
 from sievert.vectors import HashFamily, LocalityHash, VectorFamily, VectorMechanism
 
 __all__ = ["VectorDocument", "VectorRelease", "VectorScenario", "vectors_schema"]
@@ -133,7 +142,7 @@ class VectorScenario(Described):
         if path is None:
             return None
         with self.at("vectors.items"):
-            return tuple(str(row[0]) for row in read_table(self.folder / path).rows)
+            return tuple(cell_text(row[0]) or "" for row in read_table(self.folder / path).rows)
 
     @property
     def dimension(self) -> int:

@@ -21,7 +21,7 @@ from sievert.files import TextScenario
 from sievert.numerics import require_size
 from sievert.proofs import LikelihoodProof
 from sievert.questions.estimate import FileEstimate
-from sievert.tables import expanded, open_rows
+from sievert.tables import cell_text, expanded, open_rows
 
 __all__ = ["documents_estimate_question", "estimate_documents", "prove_estimate"]
 
@@ -100,7 +100,7 @@ def _counted(paths: Sequence[Path], column: str) -> tuple[Counter[str], int]:
         for batch in open_rows(path).batches([column]):
             for text in batch.columns[column]:
                 rows += 1
-                counts.update(str(text or "").split())
+                counts.update((cell_text(text) or "").split())
     if not counts:
         raise FileError(f"{paths[0].name}: holds no words; there is nothing to estimate from")
     return counts, rows

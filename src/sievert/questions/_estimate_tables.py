@@ -18,7 +18,7 @@ from sievert.numerics import brief
 from sievert.policies import Statistic
 from sievert.results import Result
 from sievert.spaces import KnownLabels, as_float
-from sievert.tables import open_rows
+from sievert.tables import cell_text, open_rows
 
 __all__ = ["FileTable", "table_estimate"]
 
@@ -117,13 +117,13 @@ def _read(path: Path, statistic: Statistic, column: str, noise: TableNoise | Non
     for batch in rows.batches([*statistic.names, column, *checked]):
         for row in range(batch.size):
             where = f"{path}: row {batch.first + row}"
-            names = [batch.columns[name][row] for name in statistic.names]
+            names = [cell_text(batch.columns[name][row]) for name in statistic.names]
             cell = _cell(names, known, place, len(values), where)
             if cell in values:
                 raise FileError(f"{where} is a second number for {_named(names)}; give one for each cell")
-            values[cell] = batch.columns[column][row]
+            values[cell] = cell_text(batch.columns[column][row])
             if noise is not None and checked:
-                _check_noise(str(batch.columns[checked[0]][row]), noise, where, checked[0])
+                _check_noise(str(cell_text(batch.columns[checked[0]][row])), noise, where, checked[0])
     missing = next((cell for i, cell in enumerate(statistic.cells) if i not in values), None)
     if missing is not None:
         what = f"for {_named(missing)}" if missing else "below its header"

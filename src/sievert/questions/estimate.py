@@ -38,7 +38,7 @@ from sievert.proofs import LikelihoodProof
 from sievert.questions._estimate_tables import FileTable, table_estimate
 from sievert.results import Result
 from sievert.spaces import Region, as_float
-from sievert.tables import Counted, count_reports, expanded, open_rows, reports_by_person
+from sievert.tables import Counted, cell_text, count_reports, expanded, open_rows, reports_by_person
 
 __all__ = [
     "UNPROVED",
@@ -498,13 +498,13 @@ def _nearly(region: Region, latitude: FloatArray, longitude: FloatArray) -> bool
 
 
 def _degrees(cell: Any) -> float:
-    number = as_float(cell)
+    number = as_float(cell_text(cell))
     return np.nan if number is None else number
 
 
 def _whole(path: Path, cell: Any) -> int:
-    number = as_float(cell)
-    if number is None or number < 0 or number != int(number):
+    number = as_float(cell_text(cell))
+    if number is None or not np.isfinite(number) or number < 0 or number != int(number):
         raise FileError(f"{path}: the count {brief(cell)} is not a whole number ≥ 0")
     return int(number)
 

@@ -13,8 +13,8 @@ from sievert.estimation import BayesRisk, BlackBoxAudit, audit_samples, bayes_ri
 from sievert.files import Scenario
 from sievert.questions.explain import stated_claim
 from sievert.results import Result
-from sievert.spaces import Table
-from sievert.tables import files_in, is_several, read_table
+from sievert.spaces import Table, as_float
+from sievert.tables import cell_text, files_in, is_several, read_table
 
 __all__ = ["SamplesAudit", "black_box", "samples_audit"]
 
@@ -121,13 +121,10 @@ def _runs(path: Path) -> tuple[list[Hashable], list[Any]]:
 
 
 def _entry(cell: Any) -> Any:
-    """A cell of text as the number that it writes, if it does."""
-    if not isinstance(cell, str):
-        return cell
-    try:
-        return float(cell)
-    except ValueError:
-        return cell
+    """A cell as the number that its text is, if it is one."""
+    text = cell_text(cell)
+    number = as_float(text)
+    return text or "" if number is None or number != number else number
 
 
 def _tables(path: Path) -> Table:

@@ -20,13 +20,13 @@ from sievert.arrays import IntArray
 from sievert.channels import GroupNoise, MeanOf, QuantileNoise, SeveralNoise, TableNoise
 from sievert.errors import ChannelError, DataError
 from sievert.estimation import nearest_table, noisy_mean
-from sievert.release._domain import DROPPED, Fingerprints, is_missing
+from sievert.release._domain import DROPPED, Fingerprints
 from sievert.release._fit import DataFit, Show, Tally, admit
 from sievert.release._plan import NOT_PRIVATE, SEEDED, Plan
 from sievert.release._sample import Sampled, SampledThere, nobody
 from sievert.release._sidecar import note
 from sievert.sampling import Sampler, SeveralSampler
-from sievert.tables import Batch, Coded, Rows, Warehouse, person_key
+from sievert.tables import Batch, Coded, Meaning, Rows, Warehouse, in_code
 
 __all__ = [
     "NoisyTable",
@@ -34,8 +34,8 @@ __all__ = [
     "chosen_tables",
     "computed",
     "noisy_table",
+    "persons",
     "read_columns",
-    "refuse_nobody",
     "refuse_too_many",
     "true_answer",
 ]
@@ -111,8 +111,8 @@ def _added(plan: Plan, rows: Rows, progress: Progress | None, seen: Fingerprints
     tables, domain, policy = plan.tables, plan.domain(), plan.scenario.policy
     totals, read, tally = [table.totals() for table in tables], 0, Tally()
     records: list[int] = []  # every record, where public knowledge has to be compared with the data
-    people = PersonRows(plan.data.person, plan.owned, "policy.person_records", domain.missing_texts)
-    sampled = Sampled(plan.data.person, plan.owned, domain.missing_texts) if _samples(plan) else None
+    people = PersonRows(plan.data.person, plan.owned, "policy.person_records", plan.data.meaning)
+    sampled = Sampled(plan.data.person, plan.owned, plan.data.meaning) if _samples(plan) else None
     shift = _shift(plan)
     for batch in rows.batches([*plan.columns, *people.columns]):
         codes = _located(partial(domain.codes, tally=tally), batch, rows)
@@ -151,12 +151,12 @@ def _counted(plan: Plan, there: Warehouse, seen: Fingerprints | None) -> _Read:
     if _samples(plan):
         texts = [text for text, stays in zip(cells.texts, kept.tolist(), strict=True) if stays]
         sampled = SampledThere(there, str(person), plan.columns, plan.owned, texts, own, rows)
-        people = sampled.people(plan.domain().missing_texts)
+        people = sampled.people(plan.data.meaning)
         found = _Read(sampled, people.kept, tally.fit(int(rows.sum()) - people.kept, people.over))
         facts.append((("people",), people.people))
     else:
         if person is not None:
-            most, without = there.most_rows(person, sorted(plan.domain().missing_texts))
+            most, without = there.most_rows(person, plan.data.meaning)
             if without:
                 raise DataError(f"{there.name}: one of {without} rows {nobody(person)}")
             refuse_too_many(most, person, plan.owned, "policy.person_records")
@@ -404,22 +404,18 @@ def _plain(value: Any) -> Any:
 class PersonRows:
     """Counts the rows of each person; without a column there is nothing to count."""
 
-    def __init__(
-        self, column: str | None, most: int, key: str, missing: frozenset[str] = frozenset()
-    ) -> None:
+    def __init__(self, column: str | None, most: int, key: str, meaning: Meaning) -> None:
         self.columns = [] if column is None else [column]
-        self.most, self.key, self._missing = most, key, missing
+        self.most, self.key, self._meaning = most, key, meaning
         self._hashes: list[NDArray[np.int64]] = []
 
     def add(self, batch: Batch) -> None:
         """Count a batch."""
         for name in self.columns:
-            column = batch.columns[name]
-            refuse_nobody(batch, name, self._missing)
-            cells = column.values.items if isinstance(column, Coded) else column
+            people = persons(batch, name, self._meaning)
             # Python hashes texts with a secret key of the process; two people collide with chance 2^-64.
-            found = np.fromiter(map(hash, map(person_key, cells)), np.int64, len(cells))
-            self._hashes.append(column.mapped(found) if isinstance(column, Coded) else found)
+            found = np.fromiter(map(hash, people.values.items), np.int64, len(people.values))
+            self._hashes.append(people.mapped(found))
 
     def check(self) -> None:
         """Refuse data in which somebody has too many rows."""
@@ -429,13 +425,15 @@ class PersonRows:
         refuse_too_many(int(counts.max()), self.columns[0], self.most, self.key)
 
 
-def refuse_nobody(batch: Batch, name: str, missing: frozenset[str]) -> None:
-    """Refuse a row that names nobody."""
-    column = batch.columns[name]
-    for place, cell in enumerate(column.values.items if isinstance(column, Coded) else column):
-        if is_missing(cell, missing):
-            row = int(np.flatnonzero(column.codes == place)[0]) if isinstance(column, Coded) else place
-            raise DataError(f"row {batch.first + row} {nobody(name)}")
+def persons(batch: Batch, name: str, meaning: Meaning) -> Coded:
+    """Whom each row names, as one text for all who count; a row that names nobody is refused."""
+    found = in_code(batch.columns[name])
+    people = meaning.people(found.values.items, name)
+    if None in people:
+        without = np.array([person is None for person in people])
+        row = int(np.flatnonzero(found.mapped(without))[0])
+        raise DataError(f"row {batch.first + row} {nobody(name)}")
+    return found.meant(people)
 
 
 def refuse_too_many(rows: int, column: str, most: int, key: str) -> None:

@@ -25,10 +25,10 @@ from sievert.errors import DataError, FileError, OutputError
 from sievert.files import ReleaseModel, UseValue
 from sievert.numerics import as_fraction, brief
 from sievert.release._fit import FITS, Reason, Tally, left_out, replaced
-from sievert.spaces import KnownLabels, as_float, label, shown
-from sievert.tables import Batch, Coded, Values, combined, plain_cell
+from sievert.spaces import KnownLabels, as_float, exact_number, label, shown
+from sievert.tables import PLAIN, Batch, Coded, Meaning, Values, combined, in_code
 
-__all__ = ["DROPPED", "Domain", "Fingerprints", "is_missing"]
+__all__ = ["DROPPED", "Domain", "Fingerprints"]
 
 DROPPED = -1
 # Distinct cells that are remembered; more are forgotten and looked up again.
@@ -60,14 +60,13 @@ class Domain:
         columns: Sequence[str],
         values: Sequence[Hashable],
         rules: ReleaseModel,
-        missing_values: Sequence[str] = (),
+        meaning: Meaning = PLAIN,
     ) -> None:
         self.columns = list(columns)
         self.rules = rules
-        self.missing_texts = frozenset(text.strip() for text in missing_values)
         self._values = values
         self._attributes = [
-            _Attribute(name, part, _part(rules, i, columns), self.missing_texts)
+            _Attribute(name, part, _part(rules, i, columns), meaning)
             for i, (name, part) in enumerate(zip(columns, _parts(values, columns), strict=True))
         ]
         self._cache: dict[Any, int] = {}
@@ -94,26 +93,13 @@ class Domain:
         `place` names a row in errors, by its number by default; `counts` says how many rows an entry is for.
         """
         where = place or (lambda row: f"row {batch.first + row}")
-        columns = [batch.columns[name] for name in self.columns]
-        in_code = [column for column in columns if isinstance(column, Coded)]
-        if len(in_code) == len(columns):
-            together = in_code[0] if len(columns) == 1 else combined(in_code)
-            cells, rows = together.values.items, together.codes
-            found = self._codes_of(cells, rows, where)
-            if tally is not None:
-                tally.add(found & HOW, _sizes(rows, counts, len(cells)), cells.__getitem__)
-            return together.mapped(found >> BITS)
-        own: Sequence[Any] = columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
-        try:
-            found = np.fromiter(map(self._cache.__getitem__, own), np.int64, len(own))
-        except (KeyError, TypeError):  # some cells are new
-            different = Values(dict.fromkeys(own))
-            places = dict(zip(different.items, range(len(different)), strict=True))
-            rows = np.fromiter(map(places.__getitem__, own), np.int64, len(own))
-            found = self._codes_of(different.items, rows, where)[rows]
+        columns = [attribute.texts(batch.columns[attribute.name]) for attribute in self._attributes]
+        together = columns[0] if len(columns) == 1 else combined(columns)
+        cells, rows = together.values.items, together.codes
+        found = self._codes_of(cells, rows, where)
         if tally is not None:
-            tally.add(found & HOW, counts, own.__getitem__)
-        return found >> BITS
+            tally.add(found & HOW, _sizes(rows, counts, len(cells)), cells.__getitem__)
+        return together.mapped(found >> BITS)
 
     def _codes_of(self, cells: Sequence[Any], rows: NDArray[Any], where: Callable[[int], str]) -> Codes:
         """What is remembered of each different cell; `rows` says which of them each row holds."""
@@ -121,8 +107,6 @@ class Domain:
             self._cache.clear()
         found = np.empty(len(cells), np.int64)
         for place, cell in enumerate(cells):
-            if cell != cell:  # NaN differs from itself; every one of them is missing
-                cell = None
             try:
                 code = self._cache.get(cell)
                 if code is None:
@@ -211,13 +195,11 @@ def _numbers(values: Sequence[Any]) -> Sequence[tuple[Fraction, Hashable]] | Non
 class _Attribute:
     """The declared values of one column."""
 
-    def __init__(
-        self, name: str, values: Sequence[Hashable], rules: ReleaseModel, missing_texts: frozenset[str]
-    ) -> None:
+    def __init__(self, name: str, values: Sequence[Hashable], rules: ReleaseModel, meaning: Meaning) -> None:
         self.name = name
         self.values = values
         self.rules = rules
-        self.missing_texts = missing_texts
+        self.meaning = meaning if isinstance(values, range) else meaning.for_values(values)
         self._known = KnownLabels(values)
         self._numbers = _numbers(values)
         self._substitutes = {
@@ -235,21 +217,23 @@ class _Attribute:
             )
         return (found,)
 
-    def value(self, cell: Any) -> Treated:
-        """The value a cell stands for, in a tuple, None when its row is dropped; and how it fits."""
-        cell = plain_cell(cell)
-        if is_missing(cell, self.missing_texts):
+    def texts(self, column: Sequence[Any]) -> Coded:
+        """A column as the texts of its cells."""
+        found = in_code(column)
+        return found.meant(self.meaning.texts_of(found.values.items, self.name))
+
+    def value(self, cell: str | None) -> Treated:
+        """The value that the text of a cell means, in a tuple, None when its row is dropped; how it fits."""
+        if cell is None:
             return self._treated("missing", self.rules.missing, cell)
         found = self._known.find(cell)
-        if found is None and isinstance(cell, bool):
-            found = self._known.find(str(cell).lower())
         if found is not None:
             return (found,), FITS
         if self._numbers is None:
             return self._treated("unknown", self.rules.unknown, cell)
         if math.isnan(as_float(cell) or 0.0):  # the text NaN, where numbers are declared
             return self._treated("missing", self.rules.missing, cell)
-        number = _number(cell)
+        number = exact_number(cell)
         if number is None:
             return self._treated("unknown", self.rules.unknown, cell)
         return self._nearest(number, cell)
@@ -287,13 +271,6 @@ class _Attribute:
         )
 
 
-def is_missing(cell: Any, texts: frozenset[str] = frozenset()) -> bool:
-    """Whether a cell is empty: nothing, blank, not a number, or one of the declared texts."""
-    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
-        return True
-    return isinstance(cell, str) and (not cell.strip() or cell.strip() in texts)
-
-
 def _part(rules: ReleaseModel, place: int, columns: Sequence[str]) -> ReleaseModel:
     """The rules of one column: where there are several, a substitute is a list with an entry for each."""
     changed = {}
@@ -307,23 +284,6 @@ def _part(rules: ReleaseModel, place: int, columns: Sequence[str]) -> ReleaseMod
                 )
             changed[what] = UseValue(use=treatment.use[place])
     return rules.model_copy(update=changed)
-
-
-def _number(cell: Any) -> Fraction | None:
-    """The exact value of a number or of a decimal text; None for anything else."""
-    if isinstance(cell, bool):
-        return None
-    text = str(cell).strip()
-    number = as_float(text)
-    if number is None or math.isnan(number):
-        return None
-    # Numbers that no float can hold are far out of any range, or next to nothing.
-    if not 1e-300 < abs(number) < 1e300:
-        return Fraction(0) if abs(number) < 1 else Fraction(-(10**300) if number < 0 else 10**300)
-    try:
-        return as_fraction(text)
-    except ValueError:
-        return None  # digits without end are no measurement
 
 
 class Fingerprints:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from sievert.arrays import IntArray
 from sievert.errors import DataError, FileError, LedgerError
 from sievert.ledger import Reservation
-from sievert.release._central import PersonRows, refuse_nobody
+from sievert.release._central import PersonRows, persons
 from sievert.release._domain import DROPPED, Fingerprints
 from sievert.release._fit import Show, Tally, admit
 from sievert.release._places import Places
@@ -97,7 +97,7 @@ class _Rows:
         self.read = list(dict.fromkeys([*plan.columns, *plan.rules.keep, *self.people]))
         self.places: Places | None = None
         if plan.places is not None:
-            self.places = Places(plan.columns, plan.places.region, plan.rules, plan.data.missing_values)
+            self.places = Places(plan.columns, plan.places.region, plan.rules, plan.data.meaning)
         else:
             self.domain = plan.domain()
             outputs: Any = plan.channel.outputs
@@ -118,7 +118,7 @@ class _Rows:
         if stable is None:
             noisy = self.noisy(true, sampler)
         else:
-            owners = [batch.columns[self.people[0]][i] for i in np.flatnonzero(kept).tolist()]
+            owners = list(persons(batch, self.people[0], self.plan.data.meaning).take(kept))
             noisy = self.coordinates(_stable_cells(self.plan, stable, owners, true, sampler))
         marks = [Coded(np.zeros(len(true), np.int64), MARK)] if self.plan.seeded else []
         return [*self.kept_columns(batch, kept), *noisy, *marks]
@@ -165,8 +165,7 @@ def check_rows(
     """
     kind, read, tally = _Rows(plan), 0, Tally()
     seen = Fingerprints(kind.read)
-    missing = frozenset(text.strip() for text in plan.data.missing_values)
-    people = PersonRows(plan.data.person, plan.owned, "data.rows_per_person", missing)
+    people = PersonRows(plan.data.person, plan.owned, "data.rows_per_person", plan.data.meaning)
     if plan.rules.stable and not people.columns:
         raise FileError("release.stable: needs data.person, the column that says whose row it is")
     for batch in rows.batches([*kind.read, *people.columns]):
@@ -175,9 +174,9 @@ def check_rows(
             if not plan.rules.stable:
                 people.add(batch)
             else:
-                refuse_nobody(batch, people.columns[0], missing)
+                named = persons(batch, people.columns[0], plan.data.meaning)
                 if owners is not None:
-                    owners.add(batch.columns[people.columns[0]])
+                    owners.add(named)
         except DataError as problem:
             raise DataError(f"{rows.name}: {problem}", private=problem.private) from None
         seen.add(batch)
@@ -260,7 +259,7 @@ def _written(
 
 
 def _stable_cells(
-    plan: Plan, stable: StablePlaces, owners: list[Any], true: IntArray, sampler: Sampler
+    plan: Plan, stable: StablePlaces, owners: list[str], true: IntArray, sampler: Sampler
 ) -> IntArray:
     """The cell of each row's owner; who has none yet gets one from the first of their rows."""
     assert plan.places is not None

@@ -24,12 +24,11 @@ from sievert.channels import Channel, PlanarNoise
 from sievert.errors import DataError, FileError, TooLargeError
 from sievert.files import ReleaseModel, Scenario
 from sievert.numerics import brief
-from sievert.release._domain import is_missing
 from sievert.release._errors import Errors, errors, reach_of
 from sievert.release._fit import Tally, left_out, replaced
 from sievert.sampling import Sampler
 from sievert.spaces import Region, as_float
-from sievert.tables import Batch, Coded, read_table
+from sievert.tables import PLAIN, Batch, Coded, Meaning, in_code, read_table
 
 __all__ = ["OnMap", "Places", "population"]
 LARGEST_REMAP = 2000
@@ -143,11 +142,10 @@ class Places:
     """Cells of latitudes and longitudes, and what to do with those that do not fit."""
 
     def __init__(
-        self, columns: Sequence[str], region: Region, rules: ReleaseModel, missing_values: Sequence[str] = ()
+        self, columns: Sequence[str], region: Region, rules: ReleaseModel, meaning: Meaning = PLAIN
     ) -> None:
         self.columns = list(columns)
-        self.region, self.rules = region, rules
-        self.missing_texts = frozenset(text.strip() for text in missing_values)
+        self.region, self.rules, self._meaning = region, rules, meaning
         for what in ("missing", "unknown"):
             if getattr(rules, what) not in ("reject", "drop"):
                 raise FileError(f'release.{what}: for places it is "reject" or "drop"')
@@ -181,36 +179,55 @@ class Places:
 
     def _reason(self, batch: Batch, row: int) -> int:
         """Why a row that has no place is left out."""
-        cells = [batch.columns[name][row] for name in self.columns]
-        return left_out("missing" if any(map(self._is_missing, cells)) else "unknown")
-
-    def _is_missing(self, cell: Any) -> bool:
-        number = as_float(cell)
-        return is_missing(cell, self.missing_texts) or (number is not None and math.isnan(number))
+        texts = [self._meaning.text(batch.columns[name][row]) for name in self.columns]
+        return left_out("missing" if any(map(_is_missing, texts)) else "unknown")
 
     def _numbers(self, batch: Batch, name: str) -> FloatArray:
         """Numbers of a column, NaN where the row is dropped."""
-        cells = batch.columns[name]
-        different = cells.values.items if isinstance(cells, Coded) else cells
-        try:
-            found = np.array(different, dtype=np.float64)
-            if np.isfinite(found).all() and not any(isinstance(c, str) and "_" in c for c in different):
-                return cells.mapped(found) if isinstance(cells, Coded) else found
-        except (TypeError, ValueError):
-            pass  # some cells are not numbers; said properly below
-        return np.array([self._number(cell, batch.first + i, name) for i, cell in enumerate(cells)])
+        cells = in_code(batch.columns[name])
+        different = cells.values.items
+        found = _plain_numbers(different) if not self._meaning.missing else None
+        if found is not None:
+            return np.asarray(cells.mapped(found))
+        texts = self._meaning.texts_of(different, name)
+        numbers = [None if text is None else as_float(text) for text in texts]
+        found = np.array([math.nan if x is None or math.isinf(x) else x for x in numbers], dtype=np.float64)
+        for what in ("missing", "unknown"):
+            if getattr(self.rules, what) == "reject":
+                empty = np.array([_is_missing(text) for text in texts], dtype=bool)
+                wrong = np.isnan(found) & (empty if what == "missing" else ~empty)
+                self._refuse_any(cells, wrong, what, batch.first, name)
+        return np.asarray(cells.mapped(found))
 
-    def _number(self, cell: Any, row: int, name: str) -> float:
-        number, missing = as_float(cell), self._is_missing(cell)
-        if missing or number is None:
-            number = math.nan
-        if math.isfinite(number):
-            return number
-        what = "missing" if missing else "unknown"
-        if getattr(self.rules, what) == "drop":
-            return math.nan
-        problem = "has no value" if missing else f"has {brief(cell)}, which is not a number,"
+    def _refuse_any(self, cells: Coded, wrong: NDArray[np.bool_], what: str, first: int, name: str) -> None:
+        """Refuse the first row that has one of these values."""
+        if not wrong.any():
+            return
+        row = int(np.flatnonzero(cells.mapped(wrong))[0])
+        problem = "has no value" if what == "missing" else f"has {brief(cells[row])}, which is not a number,"
         raise DataError(
-            f"row {row} {problem} in the column {name!r}; nothing was released. Correct it, or declare under "
-            f'[release] {what} = "drop"'
+            f"row {first + row} {problem} in the column {name!r}; nothing was released. Correct it, or "
+            f'declare under [release] {what} = "drop"'
         )
+
+
+def _is_missing(text: str | None) -> bool:
+    """Whether a text is no number because there is none: where numbers belong, NaN says so too."""
+    number = None if text is None else as_float(text)
+    return text is None or (number is not None and math.isnan(number))
+
+
+def _plain_numbers(cells: Sequence[Any]) -> FloatArray | None:
+    """Finite numbers at once; None where some cell has to be looked at."""
+    kinds = set(map(type, cells))
+    if kinds == {str}:
+        joined = "".join(cells)
+        if "_" in joined or not joined.isascii():
+            return None
+    elif not kinds <= {int, float}:
+        return None
+    try:
+        found = np.array(cells, dtype=np.float64)
+    except (ValueError, OverflowError):
+        return None
+    return found if np.isfinite(found).all() else None

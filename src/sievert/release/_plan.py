@@ -159,7 +159,7 @@ class Plan(Accounted):
             values: Sequence[Hashable] = self.channel.inputs
         else:
             values = policy.values[1:] if policy.absent is not None else policy.values
-        return Domain(self.columns, values, self.rules, self.data.missing_values)
+        return Domain(self.columns, values, self.rules, self.data.meaning)
 
     @property
     def period(self) -> str | None:

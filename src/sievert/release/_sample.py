@@ -12,14 +12,13 @@ a person's rows are there or not.
 from __future__ import annotations
 
 import hmac
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from sievert.arrays import IntArray
 from sievert.errors import DataError, OutputError
-from sievert.release._domain import is_missing
-from sievert.tables import Batch, PeopleThere, Warehouse, person_text
+from sievert.tables import PLAIN, Batch, Meaning, PeopleThere, Warehouse, in_code
 
 __all__ = ["Sampled", "SampledThere", "nobody"]
 
@@ -32,20 +31,22 @@ def choosing(key: bytes) -> bytes:
 
 
 class Sampled:
-    """Rows by person, of which `most` of each are kept; `missing` are texts that name nobody."""
+    """Rows by person, of which `most` of each are kept."""
 
-    def __init__(self, column: str | None, most: int, missing: frozenset[str] = frozenset()) -> None:
+    def __init__(self, column: str | None, most: int, meaning: Meaning = PLAIN) -> None:
         assert column is not None
-        self.column, self.most, self._missing = column, most, missing
+        self.column, self.most, self._meaning = column, most, meaning
         self._rows: dict[str, list[int]] = {}
 
     def add(self, batch: Batch, codes: IntArray, kept: IntArray) -> None:
         """Take the rows of a batch whose values count; rows of nobody would be those of one person."""
-        cells = batch.columns[self.column]
+        found = in_code(batch.columns[self.column])
+        people = found.meant(self._meaning.people(found.values.items, self.column))
         for place in np.flatnonzero(kept).tolist():
-            if is_missing(cells[place], self._missing):
+            person = people[place]
+            if person is None:
                 raise DataError(f"row {batch.first + place} {nobody(self.column)}")
-            self._rows.setdefault(person_text(cells[place]), []).append(int(codes[place]))
+            self._rows.setdefault(person, []).append(int(codes[place]))
 
     @property
     def size(self) -> int:
@@ -105,11 +106,11 @@ class SampledThere:
         self._given = [(*text, code) for text, code in dict(zip(texts, codes.tolist(), strict=True)).items()]
         self._expected = dict(zip(*_summed(codes, counts), strict=True))
 
-    def people(self, missing: Collection[str]) -> PeopleThere:
+    def people(self, meaning: Meaning) -> PeopleThere:
         """How many people there are, and what is kept of them."""
         if not self._given:
             return PeopleThere(0, 0, 0, 0, 0)
-        found = self._there.people(self.person, self.columns, self._given, self.most, sorted(missing))
+        found = self._there.people(self.person, self.columns, self._given, self.most, meaning)
         if found.nobody:
             raise DataError(f"{self._there.name}: one of {found.nobody} rows {nobody(self.person)}")
         return found

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from sievert.arrays import IntArray
 from sievert.errors import LedgerError, LedgerOutputError
 from sievert.ledger import Ledger
-from sievert.tables import NO_LINKS, Coded, person_key, require_plain
+from sievert.tables import NO_LINKS, Coded, require_plain
 
 __all__ = ["Owners", "StablePlaces", "check_places", "has_places"]
 
@@ -62,10 +62,9 @@ class Owners:
         self._found: list[NDArray[np.int64]] = []
         self._new: list[NDArray[np.bool_]] = []
 
-    def add(self, column: Sequence[Any]) -> None:
+    def add(self, persons: Coded) -> None:
         """Count the owners of some rows."""
-        people = column.values.items if isinstance(column, Coded) else list(dict.fromkeys(column))
-        names = self._names.of(people)
+        names = self._names.of(persons.values.items)
         known = {} if self._base is None else _known(self._base, names)
         self._found.append(np.fromiter(map(hash, names), np.int64, len(names)))
         self._new.append(np.fromiter((name not in known for name in names), np.bool_, len(names)))
@@ -102,11 +101,10 @@ class _Names:
     key: bytes | None = field(repr=False)
     mark: str
 
-    def of(self, people: Sequence[Any]) -> list[bytes]:
+    def of(self, people: Sequence[str]) -> list[bytes]:
         """The names under which people are remembered."""
         whole = hashlib.sha256(b"\0".join((self.secret, self.key or b"", self.mark.encode()))).digest()
-        keys = (person_key(person).encode(errors="surrogatepass") for person in people)
-        return [hmac.digest(whole, key, hashlib.sha256)[:16] for key in keys]
+        return [hmac.digest(whole, person.encode(), hashlib.sha256)[:16] for person in people]
 
 
 class StablePlaces:
@@ -128,8 +126,8 @@ class StablePlaces:
         number, _, head = _last(self._base)
         return {"number": number, "head": head}
 
-    def names(self, people: Sequence[Any]) -> list[bytes]:
-        """Keyed hashes of people."""
+    def names(self, people: Sequence[str]) -> list[bytes]:
+        """Keyed hashes of people, by their texts."""
         return self._names.of(people)
 
     def known(self, names: Sequence[bytes]) -> dict[bytes, tuple[int, int]]:

@@ -25,12 +25,12 @@ from numpy.typing import NDArray
 
 from sievert.errors import DataError, FileError, LedgerError, OutputError
 from sievert.ledger import Reservation, file_hash, sync_folder
-from sievert.release._central import refuse_nobody, refuse_too_many
+from sievert.release._central import persons, refuse_too_many
 from sievert.release._domain import Fingerprints
 from sievert.release._fit import DataFit, Show, Tally, admit
 from sievert.release._local import OUTPUT, SealedBits, State, reading
 from sievert.release._plan import Plan
-from sievert.tables import Coded, Contents, TableWriter, Unit, Workers, give_name, person_key, table_writer
+from sievert.tables import Coded, Contents, TableWriter, Unit, Workers, give_name, table_writer
 
 __all__ = [
     "Part",
@@ -112,18 +112,15 @@ def check_unit(shared: Shared, unit: Unit) -> tuple[Contents, People, DataFit]:
     """Read a unit: what it holds, the rows of each person in it, and how its rows fit."""
     kind = reading(shared.plan)
     person = shared.plan.data.person
-    missing = frozenset(text.strip() for text in shared.plan.data.missing_values)
     seen, rows, tally = Fingerprints(kind.read), 0, Tally()
     hashes: list[NDArray[np.uint64]] = []
     for batch in unit.batches(shared.folder, [*kind.read, *([] if person is None else [person])]):
         try:
             kind.true(batch, tally)
             if person is not None:
-                refuse_nobody(batch, person, missing)
+                hashes.append(_hashed(persons(batch, person, shared.plan.data.meaning), shared.salt))
         except DataError as problem:
             raise DataError(f"{shared.folder / unit.file}: {problem}", private=problem.private) from None
-        if person is not None:
-            hashes.append(_hashed(batch.columns[person], shared.salt))
         seen.add(batch)
         rows += batch.size
     together = np.concatenate(hashes) if hashes else np.empty(0, np.uint64)
@@ -131,15 +128,12 @@ def check_unit(shared: Shared, unit: Unit) -> tuple[Contents, People, DataFit]:
     return Contents(unit, rows, seen.digests), (names, counts.astype(np.int64)), tally.fit()
 
 
-def _hashed(column: Sequence[Any], salt: bytes) -> NDArray[np.uint64]:
+def _hashed(people: Coded, salt: bytes) -> NDArray[np.uint64]:
     """Whose row each is, told by a keyed hash; two people collide with chance 2^-64, which only refuses."""
-    cells = column.values.items if isinstance(column, Coded) else column
     digests = (
-        hashlib.blake2b(person_key(cell).encode(errors="surrogatepass"), key=salt, digest_size=8).digest()
-        for cell in cells
+        hashlib.blake2b(person.encode(), key=salt, digest_size=8).digest() for person in people.values.items
     )
-    found = np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
-    return column.mapped(found) if isinstance(column, Coded) else found
+    return people.mapped(np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64))
 
 
 def _added(first: People, second: People) -> People:

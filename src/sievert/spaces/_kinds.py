@@ -15,7 +15,8 @@ from sievert.errors import FileError
 from sievert.kinds import Finite, NonNegative, Noun, Positive, PublicPath, Section, Value, kind
 from sievert.numerics import as_fraction, brief, did_you_mean, require_size
 from sievert.spaces import metrics, secrets
-from sievert.spaces._labels import CheckedLabels, KnownLabels, Labels, Row, Table, label, shown
+from sievert.spaces._known import KnownLabels
+from sievert.spaces._labels import CheckedLabels, Labels, Row, Table, label, shown
 from sievert.spaces._metric import Metric
 from sievert.spaces._regions import Region
 from sievert.spaces.secrets import SecretGraph

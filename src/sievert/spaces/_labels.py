@@ -17,18 +17,16 @@ from typing import Any, TypeGuard, overload
 import numpy as np
 
 from sievert.errors import FileError, LabelError, SievertError
-from sievert.numerics import as_fraction, brief, count_of, is_whole, require_size, taken
+from sievert.numerics import brief, count_of, is_whole, require_size, taken
 
 __all__ = [
     "CheckedLabels",
     "EvenNumbers",
-    "KnownLabels",
     "Labels",
     "LazyLabels",
     "Row",
     "Table",
     "align",
-    "as_float",
     "cell",
     "iterable",
     "label",
@@ -391,78 +389,6 @@ def _plain_label(value: Any) -> Hashable:
     ((name, inner),) = value.items()
     readers: dict[str, Any] = {"fraction": Fraction, "float": float, "value": lambda item: item}
     return readers[name](inner)  # type: ignore[no-any-return]
-
-
-def as_float(value: Any) -> float | None:
-    """The number that a cell of data is, not finite ones included; None for anything else.
-
-    >>> as_float(" 2.50"), as_float("1_0"), as_float("east")
-    (2.5, None, None)
-    """
-    # Python reads 1_0 and १० as ten; whoever declared numbers means neither.
-    if isinstance(value, str) and ("_" in value or not value.isascii()):
-        return None
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
-        return None
-
-
-class KnownLabels:
-    """Which of the labels expected in a file a cell means: by its text, or as the same number.
-
-    >>> known = KnownLabels(["01067", 2, 0.5])
-    >>> known.find("01067"), known.find("2.0"), known.find("0.50"), known.find("1067") is None
-    ('01067', 2, 0.5, True)
-    """
-
-    def __init__(self, labels: Iterable[Hashable]) -> None:
-        self._range = labels if isinstance(labels, range) else None
-        items = [] if self._range is not None else list(labels)
-        self._texts: dict[str, Hashable] = {label_text(item): item for item in items}
-        for item in items:
-            if isinstance(item, str):
-                self._texts.setdefault(item.strip(), item)
-        self._labels = {item: item for item in items}
-
-    def find(self, value: Any) -> Hashable | None:
-        """The expected label, or None."""
-        if self._range is not None:
-            return _whole_in(self._range, value)
-        if not isinstance(value, str):
-            item = label(value)
-            return self._labels.get(item, self._texts.get(label_text(item)))
-        text = value.strip()
-        if text in self._texts:
-            return self._texts[text]
-        number = as_float(text)
-        if number is None or not math.isfinite(number):
-            return None
-        found = self._labels.get(number)
-        return found if _says_exactly(text, found) else None
-
-
-def _says_exactly(text: str, found: Any) -> bool:
-    """Whether a text is the very number of a label: many texts round to one float."""
-    if isinstance(found, bool) or not isinstance(found, int | float | Fraction):
-        return False
-    try:
-        number = as_fraction(text)
-    except ValueError:
-        return False
-    # 0.1 stands for one tenth, and for the float that is nearest to it.
-    return number == found or number == Fraction(str(found))
-
-
-def _whole_in(expected: range, value: Any) -> int | None:
-    """The whole number of a range that a cell means."""
-    item = cell(value) if isinstance(value, str) else label(value)
-    number = item if type(item) is int else as_float(item)
-    if number is None or isinstance(item, bool) or not math.isfinite(number) or number != int(number):
-        return None
-    found = int(number)
-    exact = not isinstance(item, str) or _says_exactly(item, found)
-    return found if exact and found in expected else None
 
 
 Row = list[Any]

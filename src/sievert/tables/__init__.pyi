@@ -4,12 +4,13 @@ from ._batches import Rows as Rows
 from ._batches import Source as Source
 from ._batches import data_files as data_files
 from ._batches import open_rows as open_rows
-from ._batches import person_key as person_key
-from ._batches import person_text as person_text
-from ._batches import plain_cell as plain_cell
+from ._cells import PLAIN as PLAIN
+from ._cells import Meaning as Meaning
+from ._cells import cell_text as cell_text
 from ._coded import Coded as Coded
 from ._coded import Values as Values
 from ._coded import combined as combined
+from ._coded import in_code as in_code
 from ._counting import Counted as Counted
 from ._counting import count_reports as count_reports
 from ._counting import counts_text as counts_text

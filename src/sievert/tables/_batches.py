@@ -8,25 +8,23 @@ from __future__ import annotations
 
 import csv
 import hashlib
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time
-from decimal import MAX_PREC, Context, Decimal
 from itertools import islice
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
+import numpy as np
 from pydantic import Field
 
 from sievert.errors import DataError, FileError
 from sievert.kinds import Noun, Positive, PrivatePath, Probability, Section, kind
-from sievert.numerics import as_fraction, brief
-from sievert.spaces import as_float
-from sievert.tables._coded import arrow_or_none, coded
+from sievert.numerics import brief
+from sievert.tables._cells import Meaning, refusal
+from sievert.tables._coded import Coded, arrow_or_none, coded, coded_list
 from sievert.tables._driver_words import class_of, whole
 from sievert.tables._folders import files_in, is_several
 from sievert.tables._reading import existing
@@ -43,9 +41,6 @@ __all__ = [
     "data_files",
     "open_rows",
     "parquet_groups",
-    "person_key",
-    "person_text",
-    "plain_cell",
 ]
 
 BATCH_ROWS = 65_536
@@ -81,6 +76,14 @@ class Rows(ABC):
     @abstractmethod
     def fingerprint(self, salt: str) -> str:
         """A salted hash of the content, to see that it has not changed."""
+
+    def _coded(self, name: str, column: Any) -> Coded:
+        """A column of Arrow or of a frame in code; the error for one without cells names it."""
+        try:
+            found = column if hasattr(column, "type") else _of_frame(column)
+            return coded_list(found) if isinstance(found, list) else coded(found)
+        except DataError as problem:
+            raise DataError(f"{self.name}: the column {brief(name)} {problem}") from None
 
     def batches(self, columns: Iterable[str], size: int = BATCH_ROWS) -> Iterator[Batch]:
         """The named columns, about `size` rows at a time; the same batches each time."""
@@ -225,7 +228,7 @@ class _Csv(_File, suffixes=(".csv", ".txt")):
             ) as stream:
                 # The line of names is read as a row: its fields may hold ends of lines.
                 for part in _of_size(arrow, stream, size, skip=1):
-                    yield {name: coded(part.column(i)) for i, name in enumerate(columns)}
+                    yield {name: self._coded(name, part.column(i)) for i, name in enumerate(columns)}
         except arrow.ArrowException:
             raise _NotTaken from None
 
@@ -309,7 +312,7 @@ class _Parquet(_File, suffixes=(".parquet",)):
             )
             for batch in found:
                 if batch.num_rows:
-                    yield {name: coded(batch.column(name)) for name in columns}
+                    yield {name: self._coded(name, batch.column(name)) for name in columns}
 
     @property
     def group_sizes(self) -> list[int]:
@@ -349,7 +352,7 @@ class _Arrow(_File, suffixes=(".arrow", ".feather", ".ipc")):
         for batch in whole:
             for start in range(0, batch.num_rows, size):
                 part = batch.slice(start, size)
-                yield {name: coded(part.column(name)) for name in columns}
+                yield {name: self._coded(name, part.column(name)) for name in columns}
 
 
 class _Frame(Rows):
@@ -382,7 +385,21 @@ class _Frame(Rows):
     def _batches(self, columns: Sequence[str], size: int) -> Iterator[dict[str, Sequence[Any]]]:
         for start in range(0, len(self._frame), size):
             part = self._frame[start : start + size]
-            yield {name: part[name].to_list() for name in columns}
+            yield {name: self._coded(name, part[name]) for name in columns}
+
+
+def _of_frame(series: Any) -> Any:
+    """A column of a frame: of Arrow as it is, else a list of cells; the kinds of no cell are refused."""
+    native = series.to_native()
+    if hasattr(native, "chunks") and hasattr(native, "combine_chunks"):
+        return native
+    kind = series.dtype
+    if kind.is_nested() or str(kind).startswith(("Binary", "Duration")):
+        raise refusal(str(kind))
+    cells = series.to_list()
+    if str(kind) in ("Float32", "Float16"):
+        return [np.float32(cell) if isinstance(cell, float) else cell for cell in cells]
+    return list(cells)
 
 
 def _import(module: str, path: Path) -> Any:
@@ -421,7 +438,9 @@ class Source(Noun, noun="source"):
         Positive, Field(description="row by row: how many rows one person may have")
     ] = 1
     missing_values: list[str] = Field(
-        default_factory=list, description="further texts, such as `NA`, that stand for a missing value"
+        default_factory=list,
+        description="further texts, such as `NA`, that stand for a missing value; a number for every cell "
+        "that is this number, whatever its type",
     )
 
     fit: FitModel = Field(
@@ -429,6 +448,11 @@ class Source(Noun, noun="source"):
         description="`{ unknown = 0.01, dropped = 0.2 }`: shares of rows that may fail to fit; above them a "
         "release stops and charges nothing",
     )
+
+    @property
+    def meaning(self) -> Meaning:
+        """What the cells of every column mean."""
+        return Meaning(tuple(self.missing_values))
 
     @property
     def columns(self) -> list[str]:
@@ -475,50 +499,3 @@ class FileSource(Source):
         from sievert.tables._sources import counted_files
 
         return counted_files(self.input, folder)
-
-
-def plain_cell(cell: Any) -> Any:
-    """A cell as a file of texts would have it: decimals, days and moments are texts.
-
-    >>> plain_cell(Decimal("1.50")), plain_cell(date(2024, 1, 31)), plain_cell(datetime(2024, 1, 31, 12, 30))
-    ('1.50', '2024-01-31', '2024-01-31 12:30:00')
-    """
-    if isinstance(cell, datetime):
-        found = cell if cell.tzinfo is None else cell.astimezone(UTC).replace(tzinfo=None)
-        return found.isoformat(" ").rstrip("0") if found.microsecond else found.isoformat(" ")
-    if isinstance(cell, Decimal):
-        return None if cell.is_nan() else str(cell)
-    return cell.isoformat() if isinstance(cell, date | time) else cell
-
-
-def person_key(cell: object) -> str:
-    """Whom a cell names: spaces around it do not count, and equal numbers are one person however written.
-
-    >>> [person_key(cell) for cell in (" ann", "1", 1.0, "01.0", "1e0", "1a")]
-    ['ann', '1', '1', '1', '1', '1a']
-    """
-    text = str(cell).strip()
-    if text.isascii() and text.isdigit():
-        return text.lstrip("0") or "0"
-    number = as_float(text) if text[:1] in "+-.0123456789" else None
-    if number is None or not math.isfinite(number):
-        return text
-    try:
-        return str(as_fraction(text))
-    except ValueError:
-        return text
-
-
-def person_text(cell: object) -> str:
-    """Whom a cell names, in one text for all who count: numbers are written out as decimals.
-
-    >>> [person_text(cell) for cell in (" ann", "01.50", "1e2", -0.0, "3/2")]
-    ['ann', '1.5', '100', '0', '3/2']
-    """
-    key = person_key(plain_cell(cell))
-    text = str(plain_cell(cell)).strip()
-    if key == text or as_float(text) is None:
-        return key
-    # Context: no digit is rounded away, however many there are.
-    found = format(Decimal(text).normalize(Context(prec=MAX_PREC)), "f")
-    return "0" if found == "-0" else found

@@ -11,13 +11,27 @@ import csv
 import hashlib
 import io
 from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
 from functools import cached_property
+from types import NoneType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Coded", "Values", "arrow_or_none", "coded", "combined", "csv_bytes", "csv_text"]
+from sievert.tables._cells import arrow_cells, arrow_values, refusal
+
+__all__ = [
+    "Coded",
+    "Values",
+    "arrow_or_none",
+    "coded",
+    "coded_list",
+    "combined",
+    "csv_bytes",
+    "csv_text",
+    "in_code",
+]
 
 # Numbers in a range this wide are told apart by one pass, more by sorting them.
 WIDEST = 1 << 20
@@ -99,6 +113,10 @@ class Coded(Sequence[Any]):
     def __iter__(self) -> Iterator[Any]:
         return iter(self.values.objects[self.codes].tolist())
 
+    def meant(self, texts: Iterable[str | None]) -> Coded:
+        """The same rows, given a text in place of each value."""
+        return Coded(self.codes, Values(texts))
+
     def take(self, rows: Places) -> Coded:
         """The cells of some rows, by their places or a mask."""
         return Coded(self.codes[rows], self.values)
@@ -115,14 +133,38 @@ class Coded(Sequence[Any]):
 
 
 def coded(column: Any) -> Coded:
-    """A column of Arrow in code; of a narrow float, the number that it is written as."""
-    if str(column.type) in ("float", "halffloat"):
-        column = column.cast("string").cast("double")
-    dictionary = column.dictionary_encode(null_encoding="encode")
+    """A column of Arrow in code; DataError where it holds no cells."""
+    dictionary = arrow_cells(column).dictionary_encode(null_encoding="encode")
     if hasattr(dictionary, "num_chunks"):
         dictionary = dictionary.combine_chunks() if dictionary.num_chunks != 1 else dictionary.chunk(0)
     codes = dictionary.indices.to_numpy(zero_copy_only=False)
-    return Coded(codes, Values(dictionary.dictionary.to_pylist()))
+    return Coded(codes, Values(arrow_values(dictionary.dictionary)))
+
+
+def coded_list(cells: Sequence[Any]) -> Coded:
+    """Cells of Python in code: equal ones of two types, such as 1 and True, are two.
+
+    >>> [list(part) for part in (coded_list([1, True, 1]), coded_list([1, True, 1]).values.items)]
+    [[1, True, 1], [1, True]]
+    """
+    kinds = set(map(type, cells))
+    keys: Sequence[Any] = cells
+    if Decimal in kinds:  # 1.5 and 1.50 are equal, and other texts
+        keys = [(type(cell), str(cell) if isinstance(cell, Decimal) else cell) for cell in cells]
+    elif len(kinds - {NoneType}) > 1:
+        keys = list(zip(map(type, cells), cells, strict=True))
+    try:
+        places: dict[Any, int] = {key: place for place, key in enumerate(dict.fromkeys(keys))}
+    except TypeError:
+        raise refusal(next((kind.__name__ for kind in kinds if kind.__hash__ is None), "tuple")) from None
+    codes = np.fromiter(map(places.__getitem__, keys), np.int64, len(keys))
+    _, first = np.unique(codes, return_index=True)
+    return Coded(codes, Values(cells[place] for place in first.tolist()))
+
+
+def in_code(column: Sequence[Any]) -> Coded:
+    """A column in code, however it was read."""
+    return column if isinstance(column, Coded) else coded_list(column)
 
 
 def combined(columns: Sequence[Coded]) -> Coded:

@@ -21,10 +21,12 @@ from typing import Any, BinaryIO, Literal
 
 import numpy as np
 
-from sievert.errors import FileError
+from sievert.errors import DataError, FileError
 from sievert.numerics import advance, brief
-from sievert.spaces import KnownLabels, Labels, cell, label_text, shown
+from sievert.spaces import KnownLabels, Labels, cell, exact_number, label_text, shown
 from sievert.tables._batches import open_rows
+from sievert.tables._cells import PLAIN, cell_text
+from sievert.tables._coded import Coded, coded, in_code
 from sievert.tables._driver_words import PRIVATE_WORDS, class_of, whole
 from sievert.tables._reading import existing
 from sievert.tables._writing import matching
@@ -125,22 +127,25 @@ def reports_by_person(
     """The reports of each person; cells are matched to labels as in `count_reports`."""
     known, counts = KnownLabels(labels), Counter[Hashable]()
     found: dict[str, list[Hashable]] = {}
-    raw: dict[Any, Hashable] = {}
+    raw: dict[str, Hashable] = {}
     rows = empty = 0
     for path in map(existing, paths):
         table = open_rows(path)
         (name,) = _chosen(path, [item for item in table.header if item != person], column, None)
         for batch in table.batches([name, person]):
             rows += batch.size
-            for who, value in zip(batch.columns[person], batch.columns[name], strict=True):
-                if value is None or not str(value).strip():
+            people, values = in_code(batch.columns[person]), in_code(batch.columns[name])
+            whose = people.meant(PLAIN.people(people.values.items, person))
+            reports = values.meant(PLAIN.texts_of(values.values.items, name))
+            for who, value in zip(whose, reports, strict=True):
+                if value is None:
                     empty += 1
                     continue
-                if who is None or not str(who).strip():
+                if who is None:
                     raise FileError(f"{path}: a report has nobody in the column {person!r}; correct it")
                 if value not in raw:
                     raw[value] = _label(path, value, known, labels)
-                found.setdefault(str(who).strip(), []).append(raw[value])
+                found.setdefault(who, []).append(raw[value])
                 counts[raw[value]] += 1
     if empty and missing == "reject":
         raise FileError(
@@ -164,13 +169,14 @@ def _counted(
 ) -> Counted:
     known = None if labels is None else KnownLabels(labels)
     total: Counter[Hashable] = Counter()
-    raw: dict[Any, Hashable] = {}
+    raw: dict[str, Hashable] = {}
     rows = empty = 0
     for done, values in _batches(path, column, counts):
         heard(done)
-        for value, number in values:
+        for report, number in values:
             rows += number
-            if value is None or (isinstance(value, str) and not value.strip()):
+            value = cell_text(report)
+            if value is None:
                 empty += number
                 continue
             if value not in raw:
@@ -186,9 +192,9 @@ def _counted(
     return Counted(Counter(total), rows, empty, (str(path),))
 
 
-def _label(path: Path, value: Any, known: KnownLabels | None, labels: Labels | None) -> Hashable:
+def _label(path: Path, value: str, known: KnownLabels | None, labels: Labels | None) -> Hashable:
     if known is None or labels is None:
-        return cell(value) if isinstance(value, str) else value
+        return cell(value)
     item = known.find(value)
     if item is None:
         raise FileError(
@@ -277,6 +283,7 @@ def _arrow_csv(path: Path, column: str | None, counts: str | None) -> Batches:
         reader = arrow_csv.open_csv(
             arrow.CompressedInputStream(stored, "gzip") if path.suffix == ".gz" else stored,
             read_options=arrow_csv.ReadOptions(block_size=BLOCK_BYTES),
+            parse_options=arrow_csv.ParseOptions(newlines_in_values=True),
             convert_options=arrow_csv.ConvertOptions(
                 include_columns=[written[name] for name in chosen],
                 column_types=types,
@@ -321,13 +328,10 @@ def _of_batch(path: Path, batch: Any, weighted: bool) -> Batch:
     values = batch.column(0)
     if weighted:
         return zip(
-            values.to_pylist(), (_whole(path, item) for item in batch.column(1).to_pylist()), strict=True
+            _of_column(path, batch, 0),
+            (_whole(path, item) for item in _of_column(path, batch, 1)),
+            strict=True,
         )
-    if arrow.types.is_dictionary(values.type):
-        codes = values.indices
-        found = np.bincount(_integers(codes.drop_null()), minlength=len(values.dictionary))
-        pairs = list(zip(values.dictionary.to_pylist(), found.tolist(), strict=True))
-        return [*pairs, (None, codes.null_count)] if codes.null_count else pairs
     if arrow.types.is_integer(values.type) and len(values) > values.null_count:
         present = values.drop_null()
         extremes = compute.min_max(present)
@@ -336,8 +340,15 @@ def _of_batch(path: Path, batch: Any, weighted: bool) -> Batch:
             found = np.bincount(_integers(present) - low)
             pairs = [(low + int(k), int(found[k])) for k in np.flatnonzero(found)]
             return [*pairs, (None, values.null_count)] if values.null_count else pairs
-    table = compute.value_counts(values)
-    return [(item["values"], item["counts"]) for item in table.to_pylist()]
+    column = _of_column(path, batch, 0)
+    return list(zip(column.values.items, np.bincount(column.codes, minlength=0).tolist(), strict=True))
+
+
+def _of_column(path: Path, batch: Any, place: int) -> Coded:
+    try:
+        return coded(batch.column(place))
+    except DataError as problem:
+        raise FileError(f"{path}: the column {brief(batch.schema.names[place])} {problem}") from None
 
 
 def _integers(array: Any) -> Any:
@@ -350,8 +361,8 @@ def _plain_csv(path: Path, column: str | None, counts: str | None) -> Batches:
     places = [[name.strip() for name in header].index(name) for name in chosen]
     try:
         with _opened(path) as (stream, stored):
-            lines = (line for line in csv.reader(stream) if any(field.strip() for field in line))
-            next(lines)
+            lines = (line for line in csv.reader(stream) if line)
+            next(line for line in lines if any(field.strip() for field in line))
             batch: Counter[str] = Counter()
             for number, line in enumerate(lines, start=1):
                 if len(line) != len(header):
@@ -371,12 +382,10 @@ def _plain_csv(path: Path, column: str | None, counts: str | None) -> Batches:
 
 
 def _whole(path: Path, value: Any) -> int:
-    try:
-        number = int(value)
-        if number >= 0 and number == float(value):
-            return number
-    except (TypeError, ValueError, OverflowError):
-        pass
+    text = cell_text(value)
+    number = None if text is None else exact_number(text)
+    if number is not None and number >= 0 and number.denominator == 1:
+        return number.numerator
     raise FileError(f"{path}: {brief(value)} is not a count; counts are whole numbers ≥ 0")
 
 

@@ -7,6 +7,7 @@ import io
 import zipfile
 import zlib
 from collections.abc import Hashable, Iterable
+from datetime import date, time
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.channels import Channel
-from sievert.errors import ChannelError, FileError
+from sievert.errors import ChannelError, DataError, FileError
 from sievert.numerics import as_fraction, brief, did_you_mean, file_path
 from sievert.spaces import KnownLabels, Labels, Table, label, label_text, read_label
+from sievert.tables._cells import cell_text
+from sievert.tables._coded import coded
 from sievert.tables._driver_words import class_of, whole
 from sievert.tables._writing import write_bytes
 
@@ -83,8 +86,17 @@ def _parquet(path: Path) -> Table:
         raise FileError(
             f"{path}: cannot be read as Parquet ({class_of(problem)})", private=whole(problem)
         ) from None
-    columns = [table.column(i).to_pylist() for i in range(table.num_columns)]
+    columns = [_public_cells(path, table.column_names[i], table.column(i)) for i in range(table.num_columns)]
     return Table(path, list(table.column_names), [list(r) for r in zip(*columns, strict=True)], typed=True)
+
+
+def _public_cells(path: Path, name: str, column: Any) -> list[Any]:
+    """Texts, numbers and truth values as they are; days and moments as their texts."""
+    try:
+        cells = list(coded(column))
+    except DataError as problem:
+        raise FileError(f"{path}: the column {brief(name)} {problem}") from None
+    return [cell_text(cell) if isinstance(cell, date | time) else cell for cell in cells]
 
 
 # ── Channels on disk: CSV, NPZ and Parquet, with labels ─────────────────────────────────────────────────────

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from sievert.errors import DataError, FileError
 from sievert.numerics import brief
-from sievert.tables._batches import open_rows, person_key
+from sievert.tables._batches import open_rows
+from sievert.tables._cells import PLAIN
 from sievert.tables._units import Unit
 from sievert.tables._writing import matching
 
@@ -116,9 +117,13 @@ class TextSource:
     def _checked(self, name: str, text: object, owner: object) -> Text:
         if not isinstance(text, str):
             raise DataError(f"{name}: {brief(text)} is not a text")
-        if self.person is not None and (owner is None or not str(owner).strip()):
+        try:
+            person = PLAIN.person(owner)
+        except DataError as problem:
+            raise DataError(f"{name}: {self.person} {problem}") from None
+        if self.person is not None and person is None:
             raise DataError(f"{name}: {self.person} is empty; say whose document it is")
-        return Text(name, None if owner is None else person_key(owner), text)
+        return Text(name, person, text)
 
 
 def _decoded(raw: bytes, name: str) -> str:

@@ -12,7 +12,8 @@ from scipy import sparse
 
 from sievert.errors import DataError, FileError
 from sievert.numerics import brief, did_you_mean
-from sievert.spaces import Table
+from sievert.spaces import Table, as_float, exact_number
+from sievert.tables._cells import PLAIN, cell_text
 from sievert.tables._driver_words import class_of, whole
 from sievert.tables._reading import existing, read_table
 
@@ -66,7 +67,7 @@ class VectorSource:
     def _wide(self, table: Table) -> UserVectors:
         named = self.user is not None
         place = self._place(table, self.user) if named else -1
-        users = [str(row[place]) for row in table.rows] if named else [str(i) for i in range(len(table.rows))]
+        users = _users(table, place) if named else [str(i) for i in range(len(table.rows))]
         rows = [[value for j, value in enumerate(row) if j != place] for row in table.rows]
         return UserVectors(users, _numbers(table, rows))
 
@@ -81,8 +82,8 @@ class VectorSource:
         size = self.items if isinstance(self.items, int) else len(self.items)
         users: dict[str, int] = {}
         place = np.empty((2, len(table.rows)), dtype=np.int64)
-        for number, row in enumerate(table.rows):
-            place[0, number] = users.setdefault(str(row[who]), len(users))
+        for number, (row, user) in enumerate(zip(table.rows, _users(table, who), strict=True)):
+            place[0, number] = users.setdefault(user, len(users))
             place[1, number] = _item(table, number, row[what], known, size)
         ratings = _numbers(table, [[row[how]] for row in table.rows])[:, 0]
         matrix = sparse.coo_array((ratings, (place[0], place[1])), shape=(len(users), size))
@@ -99,24 +100,51 @@ class VectorSource:
         return table.header.index(str(name))
 
 
+def _users(table: Table, place: int) -> list[str]:
+    """Whose each row is, as one text for all who count."""
+    found = []
+    for number, row in enumerate(table.rows, start=1):
+        try:
+            user = PLAIN.person(row[place])
+        except DataError as problem:
+            raise DataError(f"{table.path}, row {number}: {problem}") from None
+        if user is None:
+            raise DataError(f"{table.path}, row {number}: names nobody; say whose vector it is")
+        found.append(user)
+    return found
+
+
 def _item(table: Table, row: int, value: object, known: dict[str, int] | None, size: int) -> int:
+    text = cell_text(value) or ""
     if known is not None:
-        if str(value) not in known:
+        if text not in known:
             raise DataError(f"{table.path}, row {row + 1}: an item is not in the public list of items")
-        return known[str(value)]
-    try:
-        found = int(str(value))
-    except ValueError:
-        found = -1
+        return known[text]
+    number = exact_number(text)
+    found = -1 if number is None or number.denominator != 1 else number.numerator
     if not 0 <= found < size:
         raise DataError(f"{table.path}, row {row + 1}: an item is no whole number from 0 to {size - 1}")
     return found
 
 
+def _number(cell: Any) -> float:
+    """The number of a cell; what is missing is 0."""
+    if type(cell) is float or type(cell) is int:
+        return 0.0 if cell != cell else float(cell)
+    text = cell_text(cell)
+    number = 0.0 if text is None else as_float(text)
+    if number is None:
+        raise ValueError
+    return number
+
+
 def _numbers(table: Table, rows: list[list[Any]]) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Entries as numbers; an empty one is 0, what is missing."""
     try:
-        return np.array([[0.0 if v in ("", None) else float(v) for v in row] for row in rows], np.float64)
+        found = np.array([[_number(cell) for cell in row] for row in rows], np.float64)
+        if np.isfinite(found).all():
+            return found
+        raise ValueError
     except (TypeError, ValueError):
         raise DataError(
             f"{table.path}: an entry of a vector is no number; name the column of users with user"

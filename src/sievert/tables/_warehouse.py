@@ -1,12 +1,7 @@
 """A table that stays where it is: only its distinct cells, and how many rows have each, come here.
 
 Counts, histograms, sums, means and quantiles are functions of a record's value, so one question serves them
-all: SELECT columns, COUNT(*) GROUP BY columns. What a cell means is decided here, by the rules that hold for
-rows of a file, so every database and every reader gives the same table:
-
-- a cell leaves as text (a number as its shortest, a day as 2024-01-31, a moment in UTC), and NULL and NaN
-  are missing wherever they stand;
-- texts are told apart by their bytes, whatever the collation says.
+all: SELECT columns, COUNT(*) GROUP BY columns. What a cell means is said to the database by `_cells_there`.
 
 Whose rows they are is counted in the database too. Of people with too many rows it keeps those with the
 smallest HMAC-SHA256 of their number within the person, rows being numbered in the order of their values:
@@ -15,10 +10,8 @@ the same rows on every database and in `release._sample` for the same key.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 import numpy as np
@@ -26,7 +19,8 @@ import numpy as np
 from sievert.arrays import IntArray
 from sievert.errors import DataError, FileError, OutputError, SievertError
 from sievert.numerics import brief, did_you_mean, require_size
-from sievert.tables._batches import plain_cell
+from sievert.tables._cells import PLAIN, Meaning
+from sievert.tables._cells_there import names_nobody, person_there, text_from, value_there
 from sievert.tables._databases import CODES, Database
 from sievert.tables._driver_words import PRIVATE_WORDS, class_of, whole
 from sievert.tables._relations import Relation
@@ -35,15 +29,6 @@ __all__ = ["Cells", "PeopleThere", "Warehouse"]
 
 # More distinct cells than this are no table to be counted but a column to be rounded.
 LARGEST_CELLS = 1_000_000
-# What Python's str.strip takes away.
-BLANKS = "".join(
-    map(chr, [*range(9, 14), *range(28, 33), 133, 160, 5760, *range(8192, 8203), 8232, 8233, 8239])
-)
-BLANKS += "\u205f\u3000"
-DIGITS = "([0-9]+([.][0-9]*)?|[.][0-9]+)"
-DECIMAL, EXPONENT = f"^[+-]?{DIGITS}$", f"^[+-]?{DIGITS}[eE][+-]?[0-9]+$"
-# Whole numbers that a float tells apart.
-LARGEST_WHOLE = 2.0**53
 Answer = TypeVar("Answer")
 Ask = Callable[[], list[tuple[Any, ...]]]
 
@@ -100,7 +85,7 @@ class Warehouse:
         kinds = [self._column(name).type() for name in columns]
         parts = list(zip(*found, strict=True)) or [()] * (len(columns) + 1)
         cells: dict[str, Sequence[Any]] = {
-            name: [meant(kind, text) for text in texts]
+            name: [text_from(kind, text) for text in texts]
             for name, kind, texts in zip(columns, kinds, parts, strict=False)
         }
         texts = [tuple("" if text is None else text for text in row[:-1]) for row in found]
@@ -158,11 +143,11 @@ class Warehouse:
         )
         return found
 
-    def most_rows(self, person: str, missing: Sequence[str] = ()) -> tuple[int, int]:
+    def most_rows(self, person: str, meaning: Meaning = PLAIN) -> tuple[int, int]:
         """The most rows of one person, and how many rows name nobody."""
         rows = self.table.select(p=self._person(person))
         people = rows.group_by("p").agg(n=lambda rows: rows.count())
-        nobody = people.p.fill_null("").isin(["", *missing])
+        nobody = names_nobody(people.p, meaning)
         question = people.agg(largest=people.n.max(), nobody=nobody.ifelse(people.n, 0).sum())
         ((largest, without),) = self._noted(lambda: self.database.ask(question))
         return int(largest or 0), int(without or 0)
@@ -173,14 +158,11 @@ class Warehouse:
         columns: Sequence[str],
         codes: Sequence[tuple[Any, ...]],
         most: int,
-        missing: Sequence[str] = (),
+        meaning: Meaning = PLAIN,
     ) -> PeopleThere:
-        """Whose the rows with these cells are.
-
-        `codes` are texts of cells with the code of their value; texts that are `missing` name nobody.
-        """
+        """Whose the rows with these cells are; `codes` are texts of cells with the code of their value."""
         rows = self._coded(person, columns)
-        nobody = rows.p.fill_null("").isin(["", *missing])
+        nobody = names_nobody(rows.p, meaning)
         people = rows.mutate(nobody=nobody).group_by(["p", "nobody"]).agg(n=lambda rows: rows.count())
         small = (people.n < most).ifelse(people.n, most)
         question = people.agg(
@@ -233,61 +215,26 @@ class Warehouse:
         return self.table[name]
 
     def _value(self, name: str) -> Any:
-        """What rows are grouped by: equal exactly where the text of the cell will be."""
-        column = self._column(name)
-        kind = column.type()
-        if kind.is_string():
-            return self.database.bytewise(column)
-        if kind.is_floating():
-            # NaN is missing, and −0 is 0.
-            whole = (column == 0).ifelse(0.0, column).cast(kind)
-            return column.isnan().ifelse(None, whole)
-        if (kind.is_decimal() and kind.scale is None) or kind.is_unknown() or kind.is_uuid():
-            return column.cast("string")  # 1.5 and 1.50 are equal, but other texts
-        if kind.is_integer() or kind.is_decimal() or kind.is_boolean() or kind.is_temporal():
-            return column
-        raise FileError(
-            f"{self.name}: the column {brief(name)} is of type {kind}; a value is a text, a number, yes or "
-            "no, a day or a moment: make one of it in a view (data.sql)"
-        )
+        """What rows are grouped by."""
+        try:
+            return value_there(self.database, self._column(name))
+        except DataError as problem:
+            raise DataError(f"{self.name}: the column {brief(name)} {problem} in a view (data.sql)") from None
 
     def _person(self, name: str) -> Any:
-        """Whom a row names, as `tables.person_text` writes it; names are checked once."""
+        """Whom a row names, as `Meaning.person` writes it; names are checked once."""
         if name not in self._persons:
-            self._persons[name] = self._checked_person(name)
+            column = self._column(name)
+            found = person_there(self.database, column)
+            if found is None:
+                raise FileError(
+                    f"data.person: the column {brief(name)} is of type {column.type()}; people are named by "
+                    "a text or a whole number: make one of it in a view (data.sql)"
+                )
+            for wrong, problem in found.wrong:
+                self._refuse(wrong, f"the column {brief(name)} {problem}")
+            self._persons[name] = found.text
         return self._persons[name]
-
-    def _checked_person(self, name: str) -> Any:
-        column = self._column(name)
-        kind = column.type()
-        if kind.is_integer() or kind.is_uuid() or kind.is_date():
-            return column.cast("string")
-        if kind.is_decimal():
-            return _plain_number(column.cast("string"))
-        if kind.is_string():
-            return self._named(self.database.bytewise(column), name)
-        if kind.is_floating():
-            return self._whole(column, name)
-        raise FileError(
-            f"data.person: the column {brief(name)} is of type {kind}; people are named by a text or a whole "
-            "number: make one of it in a view (data.sql)"
-        )
-
-    def _whole(self, column: Any, name: str) -> Any:
-        """People numbered by whole numbers in a column of others, where some row names nobody."""
-        there = column.isnan().ifelse(None, column)
-        odd = (there != there.floor()) | (there.abs() > LARGEST_WHOLE)
-        self._refuse(odd, f"the column {brief(name)} names people by numbers that are not whole")
-        return there.cast("int64").cast("string")
-
-    def _named(self, text: Any, name: str) -> Any:
-        """Blanks around a name do not count, and equal numbers are one person however written."""
-        stripped = self.database.stripped(text, BLANKS)
-        self._refuse(
-            stripped.re_search(EXPONENT),
-            f"the column {brief(name)} names people by numbers with an exponent, such as 1e5",
-        )
-        return stripped.re_search(DECIMAL).ifelse(_plain_number(stripped), stripped)
 
     def _refuse(self, wrong: Any, problem: str) -> None:
         """Refuse names of people that are one person under several texts."""
@@ -309,34 +256,3 @@ class Warehouse:
                 f"its question (data.sql, data.column), and that the database runs; {PRIVATE_WORDS}",
                 private=whole(problem),
             ) from None
-
-
-def _plain_number(text: Any) -> Any:
-    """A decimal number as it is written shortest: no plus, no zeros around, no minus before nothing."""
-    body = text.re_replace("^[+-]", "").re_replace("^0+", "")
-    body = body.contains(".").ifelse(body.re_replace("[.]?0*$", ""), body)
-    whole = ((body == "") | body.startswith(".")).ifelse("0" + body, body)
-    return (text.startswith("-") & (whole != "0")).ifelse("-" + whole, whole)
-
-
-def meant(kind: Any, text: str | None) -> Any:
-    """What a cell is that came as text, as a reader of a typed file would see it."""
-    if text is None:
-        return None
-    if kind.is_floating():
-        number = float(text)
-        return None if math.isnan(number) else number
-    if kind.is_decimal():
-        return None if text == "NaN" else text
-    if kind.is_boolean():
-        return text.lower() in ("true", "t", "1")
-    return moment(text, kind.timezone is not None) if kind.is_timestamp() else text
-
-
-def moment(text: str, zoned: bool) -> str:
-    """A moment as `plain_cell` writes it."""
-    try:
-        found = datetime.fromisoformat(text)
-    except ValueError:
-        return text  # infinity
-    return str(plain_cell(found.replace(tzinfo=UTC) if zoned and found.tzinfo is None else found))
