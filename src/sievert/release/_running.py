@@ -49,6 +49,7 @@ from sievert.tables import (
     given_warehouse,
     is_several,
     open_rows,
+    rows_about,
     table_bytes,
     units_in,
 )
@@ -248,7 +249,7 @@ def run(
     if units is not None:
         engine = plan.rules.engine or Engine.resolve("one")
         shared = new_shared(plan, Path(os.path.abspath(listed.folder if data is None else "")))
-        with engine.start(shared) as workers:
+        with engine.start(shared, rows_about(units, shared.folder)) as workers:
             return released(_UnitsJob(plan, seed, units, workers), asked)
     with _opened(plan, data) as rows:
         if plan.unaccounted:

@@ -34,6 +34,7 @@ from ._texts import Text as Text
 from ._texts import TextSource as TextSource
 from ._units import Contents as Contents
 from ._units import Unit as Unit
+from ._units import rows_about as rows_about
 from ._units import units_in as units_in
 from ._vectors import UserVectors as UserVectors
 from ._vectors import VectorSource as VectorSource

@@ -6,8 +6,8 @@ only has to say the text of its cells:
 
 - text: itself without blanks around it; its letters are as they are (case, accents, normalisation);
 - yes or no: `true`, `false`; they are no numbers;
-- whole numbers: their digits; decimals: written out with their own zeros; floats: the shortest text that is
-  read back as the same float, of a 32-bit or 16-bit one the shortest 32-bit text; −0 is 0;
+- whole numbers, those in a column of floats too: their digits; decimals: written out with their own zeros;
+  other floats: the shortest text that is read back as the same float, of a 32-bit one as the same 32-bit one;
 - days `2024-02-29`; moments `2024-02-29 12:30:00.5`, with a time zone in UTC; times of day `12:30:00`;
 - NULL, None, NaN, NaT and blank texts: no text, the cell is *missing*.
 
@@ -172,7 +172,7 @@ def cell_text(cell: Any) -> str | None:
     """The one text of a cell of any type; None where it is missing. DataError for what is no cell.
 
     >>> cell_text(Decimal("1.50")), cell_text(date(2024, 1, 31)), cell_text(np.float32(0.1)), cell_text(-0.0)
-    ('1.50', '2024-01-31', '0.1', '0.0')
+    ('1.50', '2024-01-31', '0.1', '0')
     >>> cell_text(datetime(2024, 1, 31, 12, 30, 0, 500000)), cell_text(True), cell_text(" x "), cell_text(" ")
     ('2024-01-31 12:30:00.5', 'true', 'x', None)
     """
@@ -189,7 +189,8 @@ def cell_text(cell: Any) -> str | None:
             raise DataError(f"holds a number of more than {MOST_DIGITS} digits; round it")
         return str(int(cell))
     if isinstance(cell, float):
-        return repr(float(cell) + 0.0)  # −0 + 0 is 0
+        # A column of whole numbers becomes one of floats where a frame holds a missing one among them.
+        return str(int(cell)) if cell.is_integer() and abs(cell) <= LARGEST_WHOLE else repr(float(cell))
     if isinstance(cell, Decimal):
         return _written_out(cell)
     if isinstance(cell, datetime):

@@ -11,22 +11,32 @@ import hashlib
 import logging
 import re
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
-from sievert.errors import DataError, FileError, OutputError
+from sievert.errors import DataError, FileError, OutputError, SievertError
 from sievert.numerics import brief, did_you_mean
 from sievert.tables._catalogs import Known, of_duckdb, of_postgres, of_spark, of_sqlite
+from sievert.tables._coded import Coded
 from sievert.tables._driver_words import PRIVATE_WORDS, class_of, first_line, whole, words_before_data
 from sievert.tables._hosts import require_allowed
 from sievert.tables._literals import fixed, text_of
 from sievert.tables._postgres_url import UNLESS_TOLD, postgres_told, require_postgres
 from sievert.tables._reading import existing
 
-__all__ = ["CODES", "Database", "DuckDb", "ParquetOrCsv", "database_for", "database_of", "ibis_or_refuse"]
+__all__ = [
+    "CODES",
+    "CsvFiles",
+    "Database",
+    "DuckDb",
+    "ParquetOrCsv",
+    "database_for",
+    "database_of",
+    "ibis_or_refuse",
+]
 
 # The name under which codes of cells go along with a question, and that of data given in Python.
 CODES, GIVEN = "sievert_codes", "sievert_rows"
@@ -393,18 +403,6 @@ class ParquetOrCsv(DuckDb):
         """The files as one table, columns matched by name."""
         return self._named("read_parquet", "union_by_name = true")
 
-    def csv(self, header: Sequence[str], delimiter: str) -> Any:
-        """The files as one table of texts, read strictly; all have this header."""
-        self._fix = (
-            "all lines have as many fields as the header, and end alike; quote fields with a separator"
-        )
-        columns = ", ".join(f"{self._cell(name)}: 'VARCHAR'" for name in header)
-        return self._named(
-            "read_csv",
-            f"columns = {{{columns}}}, auto_detect = false, header = true, delim = {self._cell(delimiter)}, "
-            "quote = '\"', escape = '\"', strict_mode = true",
-        )
-
     def _named(self, reader: str, told: str) -> Any:
         files = ", ".join(self._cell(str(path)) for path in self._files)
         sql = f"CREATE TEMPORARY VIEW {GIVEN} AS SELECT * FROM {reader}([{files}], {told})"
@@ -442,6 +440,61 @@ class ParquetOrCsv(DuckDb):
                 f"{which}{place}: cannot be read ({class_of(problem)}); {self._fix}; {PRIVATE_WORDS}",
                 private=whole(problem),
             ) from None
+
+
+class CsvFiles(ParquetOrCsv):
+    """Files of CSV as one table of texts: parsed by the one reader, a batch at a time, and counted here."""
+
+    def __init__(self, files: Sequence[Path], header: Sequence[str], read: Callable[..., Any]) -> None:
+        super().__init__(files)
+        self.header, self._read = list(header), read
+        self._problem: SievertError | None = None
+
+    def table_of_texts(self) -> Any:
+        """The files as one table."""
+        import ibis
+
+        return ibis.table(dict.fromkeys(self.header, "string"), name=GIVEN)
+
+    def ask(self, question: Any, codes: Sequence[tuple[Any, ...]] = ()) -> list[tuple[Any, ...]]:
+        import pyarrow
+        from ibis.expr import operations
+
+        named = {node.name for node in question.op().find(operations.Field)}
+        columns = [name for name in self.header if name in named] or self.header[:1]
+        schema = pyarrow.schema([(name, pyarrow.string()) for name in columns])
+        # A stream is read once, and every question names the table once.
+        stream = pyarrow.RecordBatchReader.from_batches(schema, self._batches(columns, schema))
+        self.connection.con.register(GIVEN, stream)
+        try:
+            return super().ask(question, codes)
+        except Exception:
+            if self._problem is not None:
+                raise self._problem from None
+            raise
+        finally:
+            self.connection.con.unregister(GIVEN)
+
+    def _batches(self, columns: Sequence[str], schema: Any) -> Iterator[Any]:
+        import pyarrow
+
+        try:
+            for path in self._files:
+                for batch in self._read(path).batches(columns):
+                    cells = (batch.columns[name] for name in columns)
+                    yield pyarrow.record_batch([_texts_of(column) for column in cells], schema)
+        except SievertError as problem:
+            self._problem = problem
+            raise
+
+
+def _texts_of(column: Any) -> Any:
+    """A column of texts as Arrow has it."""
+    import pyarrow
+
+    if isinstance(column, Coded):
+        return pyarrow.array(column.values.items, pyarrow.string()).take(pyarrow.array(column.codes))
+    return pyarrow.array(column, pyarrow.string())
 
 
 class Postgres(Database):

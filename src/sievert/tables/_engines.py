@@ -35,6 +35,8 @@ Work = Callable[[Any, Any], Any]  # of what is shared and a task
 MOST_DEATHS = 3
 # Tasks that are under way or wait, for each worker: results are taken in order, and memory is bounded.
 AHEAD = 2
+# A pool takes some 2 seconds to begin, in which one process draws so many rows.
+FEWEST_ROWS = 10_000_000
 CLUSTER_PORT = 10001
 CONNECT_SECONDS = 10.0
 
@@ -109,8 +111,8 @@ class Engine(Noun, noun="engine"):
     alone: ClassVar[bool] = False
 
     @abstractmethod
-    def start(self, shared: Any) -> Workers:
-        """Workers, or an error that says why there are none."""
+    def start(self, shared: Any, rows: int | None = None) -> Workers:
+        """Workers for about so many rows (None: not known), or an error that says why there are none."""
 
     @property
     @abstractmethod
@@ -124,7 +126,7 @@ class OneProcess(Engine):
 
     alone = True
 
-    def start(self, shared: Any) -> Workers:
+    def start(self, shared: Any, rows: int | None = None) -> Workers:
         return _Here(shared, 1)
 
     @property
@@ -151,13 +153,19 @@ class _Here(Workers):
 
 @kind(Engine, "processes")
 class Processes(Engine):
-    """A pool of new processes on this machine."""
+    """A pool of new processes on this machine; rows that one process has done sooner are done in this one."""
 
     workers: Annotated[
-        Positive | None, Field(description="how many processes; as many as there are processors unless given")
+        Positive | None,
+        Field(
+            description="how many processes; unless given as many as there are processors, for fewer than "
+            "10 million rows none"
+        ),
     ] = None
 
-    def start(self, shared: Any) -> Workers:
+    def start(self, shared: Any, rows: int | None = None) -> Workers:
+        if self.workers is None and rows is not None and rows < FEWEST_ROWS:
+            return _Here(shared, 1)
         return _Pool(shared, self.workers or os.cpu_count() or 1)
 
     @property
@@ -224,7 +232,7 @@ class _Ray(Engine):
     def connection(self) -> dict[str, Any]:
         """How Ray is begun or reached."""
 
-    def start(self, shared: Any) -> Workers:
+    def start(self, shared: Any, rows: int | None = None) -> Workers:
         try:
             import ray
         except ImportError:

@@ -18,6 +18,7 @@ from sievert.numerics import did_you_mean
 from sievert.tables._batches import Rows, Source, open_rows
 from sievert.tables._databases import (
     EMBEDDED,
+    CsvFiles,
     Database,
     GivenToDuckDb,
     ParquetOrCsv,
@@ -181,17 +182,33 @@ def counted_files(path: str, folder: Path) -> Warehouse | None:
     if len(suffixes) != 1 or not suffixes <= {".parquet", ".csv", ".txt", ".tsv"}:
         return None
     single = files == [folder / path]
-    (suffix,) = suffixes
-    if suffix == ".parquet":
-        if single and _rows_in(files[0]) < FEWEST_ROWS:
+    if suffixes == {".parquet"}:
+        if not _alike(files) or (single and _rows_in(files[0]) < FEWEST_ROWS):
             return None
         database = ParquetOrCsv(files)
         return Warehouse(database, database.parquet(), str(folder / path))
     if single:
         return None
     header = _one_header(files)
-    database = ParquetOrCsv(files)
-    return Warehouse(database, database.csv(header, "\t" if suffix == ".tsv" else ","), str(folder / path))
+    texts = CsvFiles(files, header, open_rows)
+    return Warehouse(texts, texts.table_of_texts(), str(folder / path))
+
+
+def _alike(files: Sequence[Path]) -> bool:
+    """Whether Parquet files have the same columns of the same types, whose names DuckDB tells apart.
+
+    It would fill a column that a file has not, make one type of two, and does not see capitals in names.
+    """
+    import pyarrow.parquet
+
+    try:
+        schemas = [pyarrow.parquet.read_schema(file).remove_metadata() for file in files]
+    except Exception:
+        return False  # whoever reads it says what is wrong with it
+    if len({name.casefold() for name in schemas[0].names}) < len(schemas[0].names):
+        return False
+    types = [dict(zip(schema.names, map(str, schema.types), strict=True)) for schema in schemas]
+    return all(found == types[0] and len(found) == len(schemas[0].names) for found in types)
 
 
 def _rows_in(path: Path) -> int:
