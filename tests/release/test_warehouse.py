@@ -431,7 +431,7 @@ BAD = [
     ('source = "postgres://host/db?port=1"\ntable = "visits"', "'port' may not stand"),
     ('source = "postgres://:5433/db"\ntable = "visits"', "a port and no host"),
     ('source = "postgres://elsewhere/db"\ntable = "visits"', "--allow-host"),
-    ('input = "ragged"', r"ragged: b.csv, line 3: cannot be read .*as many fields"),
+    ('input = "ragged"', r"ragged: b.csv: row 2 has 4 fields but the header has 3"),
     ('input = "hard"', "is the same file as .*would count twice"),
     ('input = "soft"', "is the same file as .*would count twice"),
 ]

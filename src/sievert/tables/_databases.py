@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
-from sievert.errors import DataError, FileError, OutputError, SievertError
+from sievert.errors import DataError, FileError, OutputError
 from sievert.numerics import brief, did_you_mean
 from sievert.tables._catalogs import Known, of_duckdb, of_postgres, of_spark, of_sqlite
 from sievert.tables._coded import Coded
@@ -448,7 +448,7 @@ class CsvFiles(ParquetOrCsv):
     def __init__(self, files: Sequence[Path], header: Sequence[str], read: Callable[..., Any]) -> None:
         super().__init__(files)
         self.header, self._read = list(header), read
-        self._problem: SievertError | None = None
+        self._problem: DataError | None = None
 
     def table_of_texts(self) -> Any:
         """The files as one table."""
@@ -483,8 +483,10 @@ class CsvFiles(ParquetOrCsv):
                 for batch in self._read(path).batches(columns):
                     cells = (batch.columns[name] for name in columns)
                     yield pyarrow.record_batch([_texts_of(column) for column in cells], schema)
-        except SievertError as problem:
-            self._problem = problem
+        except DataError as problem:
+            # Whoever asked says in which folder.
+            words = str(problem).removeprefix(f"{self._files[0].parent}{os.sep}")
+            self._problem = DataError(words, private=problem.private)
             raise
 
 
