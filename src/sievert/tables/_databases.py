@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import os
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
