@@ -163,3 +163,23 @@ output = "out.csv"
         (row,) = csv.DictReader(stream)
     assert row["what"] == "the number of records that are yes" and 0 <= float(row["value"]) <= 6
     assert json.loads((tmp_path / "out.csv.json").read_text())["eps"]["exact"] == "7/10"
+
+
+def test_amounts_are_named_by_their_unit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Formerly `eps` held ρ where the ledger adds up ρ: 0.3473 for ε = 2."""
+    (tmp_path / "data.csv").write_text("ward\nn\ns\nn\n")
+    (tmp_path / "file.toml").write_text(
+        'version = 1\npolicy = { values = ["n", "s"], records = 3 }\nquery = { kind = "histogram" }\n'
+        'mechanism = { kind = "geometric", eps = 2 }\ndata = { input = "data.csv", column = "ward" }\n'
+        'release = { ledger = "budget.toml", output = "out.csv" }\n'
+    )
+    for budget, unit, other in (("person = 9", "eps", "rho"), ("rho = 9\ndelta = 1e-6", "rho", "eps")):
+        (tmp_path / "budget.toml").write_text(budget)
+        for more in (["--preview"], ["--output", str(tmp_path / f"{unit}.csv")]):
+            with pytest.raises(SystemExit):
+                main(["release", str(tmp_path / "file.toml"), "--json", *more])
+            found = json.loads(capsys.readouterr().out)
+            assert found[other] is None and found[unit] > 0 and f"{unit}_exact" in found
+            together = found.get("together") or found["effect"]["together"]
+            assert together[other] is None and together[unit] == found[unit]
+        shutil.rmtree(tmp_path / "budget.ledger")

@@ -1,10 +1,13 @@
 """A reader of ledger, logs or backups: what they hold, and what copying or rolling them back achieves."""
 
+import hashlib
+import hmac
 import itertools
 import json
 import os
 import random
 import shutil
+import sqlite3
 import stat
 import subprocess
 import sys
@@ -371,8 +374,6 @@ def test_slots_of_a_plan_grow_with_the_records_of_a_person(tmp_path: Path) -> No
 
 def test_nothing_of_a_record_is_in_the_ledger_the_sidecar_or_what_is_printed(tmp_path: Path) -> None:
     """Names, ids and values of the data, plain or hashed without a key, in any file but the data."""
-    import hashlib
-
     names = ["Clementine", "Oblomov"]
     done = subprocess.run(
         [sys.executable, "-m", "sievert", "release", str(mapped(tmp_path, names)), "--report", "page.html"],
@@ -393,3 +394,43 @@ def test_nothing_of_a_record_is_in_the_ledger_the_sidecar_or_what_is_printed(tmp
     contents |= {"stdout": done.stdout.encode(), "stderr": done.stderr.encode()}
     for name, content in contents.items():
         assert not [text for text in secret if text in content], name
+
+
+def test_the_key_of_the_random_bits_goes_with_the_release(tmp_path: Path) -> None:
+    """An output that cannot be given its name leaves the state of the run; the next run takes it away."""
+    file = counting(tmp_path)
+    sv.release.run(file, output=tmp_path / "first.csv")
+    code = (
+        "import os, sys, sievert as sv\n"
+        "def fail(*_): os._exit(9)\n"
+        "real = os.replace\n"
+        "os.replace = lambda a, b: fail() if str(b).endswith('second.csv') else real(a, b)\n"
+        f"sv.release.run({str(file)!r}, output={str(tmp_path / 'second.csv')!r})\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 9
+    (state,) = (tmp_path / "budget.ledger").glob("*.state")
+    assert stat.S_IMODE(state.stat().st_mode) == 0o600
+    left = json.loads(state.read_text())
+    secrets = [bytes.fromhex(left["key"]), left["key"].encode(), left["seen"].encode()]
+    sv.release.run(file, output=tmp_path / "third.csv")
+    assert (tmp_path / "second.csv").exists() and not list((tmp_path / "budget.ledger").glob("*.state*"))
+    for path in [*tmp_path.rglob("*"), *Path(os.environ["XDG_STATE_HOME"]).rglob("*.json")]:
+        if path.is_file():
+            assert not [secret for secret in secrets if secret in path.read_bytes()], path.name
+
+
+def test_names_of_people_need_the_key(tmp_path: Path) -> None:
+    """One store, two keys of the ledger: the same people have other names."""
+    (tmp_path / "secret.key").write_text("a secret of twenty bytes or more")
+    text = MAP.replace("[release]", '[release]\nledger_key = "secret.key"')
+    file = mapped(tmp_path, ["ann", "bob"], text)
+    sv.release.run(file)
+    store = tmp_path / "budget.ledger" / "places.sqlite"
+    with sqlite3.connect(store) as base:
+        (own,) = base.execute("SELECT key FROM secret").fetchone()
+        kept_names = {name for (name,) in base.execute("SELECT person FROM places")}
+    assert len(own) == 32 and len(kept_names) == 2
+    salt = body((tmp_path / "budget.ledger" / "ledger.jsonl").read_text().splitlines()[0])["salt"]
+    for key in (own, str(salt).encode(), own + str(salt).encode()):
+        guessed = {hmac.digest(key, name, hashlib.sha256)[:16] for name in (b"ann", b"bob")}
+        assert not guessed & kept_names

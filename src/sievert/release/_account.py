@@ -12,10 +12,10 @@ from typing import Any
 
 from sievert.errors import FileError
 from sievert.files import Described, contents, dumps
-from sievert.ledger import FIXED, Budget, Ledger, Share
+from sievert.ledger import EPS, FIXED, Budget, Ledger, Share
 from sievert.numerics import brief
 
-__all__ = ["Accounted", "Cost", "hash_of", "read_key"]
+__all__ = ["Accounted", "Cost", "hash_of", "in_its_unit", "read_key"]
 
 
 @dataclass(frozen=True)
@@ -111,6 +111,20 @@ class Accounted:
 def hash_of(*parts: str) -> str:
     """One hash of several texts."""
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def in_its_unit(found: dict[str, Any], symbol: str) -> dict[str, Any]:
+    """Plain data whose `eps` holds ε and nothing else: an amount of a ledger in ρ is `rho`."""
+    named: dict[str, Any] = {}
+    for key, value in found.items():
+        if key == "eps_exact" and symbol != EPS.symbol:
+            named["rho_exact"] = value
+        elif key == "eps":
+            in_eps = symbol == EPS.symbol
+            named |= {"eps": value if in_eps else None, "rho": None if in_eps else value}
+        else:
+            named[key] = value
+    return named
 
 
 def _budget_path(scenario: Described, name: str) -> Path:

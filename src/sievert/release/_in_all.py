@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 from sievert.channels import PlanarNoise
 from sievert.errors import SievertError
@@ -21,12 +22,12 @@ from sievert.numerics import exp_or_infinity
 from sievert.observations import SimulatedGain
 from sievert.policies import Policy
 from sievert.questions import Seen, TableShare, guess_beside, promised_guess, record_belief, seen, together_of
-from sievert.release._account import Cost
+from sievert.release._account import Cost, in_its_unit
 from sievert.release._plan import Plan
 from sievert.release._relations import relation_of
 from sievert.results import Result
 
-__all__ = ["Effect", "InAll", "effect_of"]
+__all__ = ["Effect", "InAll", "effect_of", "totals_in_their_unit"]
 
 
 # Releases up to which the mechanism's own guess is followed.
@@ -93,6 +94,17 @@ class Effect(Result):
     symbol: str = "ε"
     tables: tuple[TableShare, ...] = ()
     guess_simulated: SimulatedGain | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        return totals_in_their_unit(super().to_dict(), self.symbol)
+
+
+def totals_in_their_unit(found: dict[str, Any], symbol: str) -> dict[str, Any]:
+    """Plain data of an effect, with what several releases cost under the name of its unit."""
+    for key in ("together", "alike", "exhausted"):
+        if found[key] is not None:
+            found[key] = in_its_unit(found[key], symbol)
+    return found
 
 
 def effect_of(plan: Plan, ledger: Ledger | None, cost: Cost | None, counted: bool = False) -> Effect:

@@ -17,8 +17,8 @@ from sievert.numerics import flag, number
 from sievert.observations import SimulatedGain
 from sievert.questions import Check, TableShare, belief_of
 from sievert.release._acceptance import acceptance, broken_claim
-from sievert.release._account import Cost
-from sievert.release._in_all import Effect, InAll, effect_of
+from sievert.release._account import Cost, in_its_unit
+from sievert.release._in_all import Effect, InAll, effect_of, totals_in_their_unit
 from sievert.release._plan import Plan, make_plan
 from sievert.release._protocol import in_the_way
 from sievert.release._relations import charge, relation_of
@@ -145,6 +145,10 @@ class Preview(Result):
     def possible(self) -> bool:
         """Whether the ledger and the file's [accept] would allow it."""
         return self.refusal is None
+
+    def to_dict(self) -> dict[str, Any]:
+        found = super().to_dict()
+        return in_its_unit(totals_in_their_unit(found, self.symbol), self.symbol)
 
     def __str__(self) -> str:
         if self.refusal is not None:

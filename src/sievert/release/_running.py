@@ -15,7 +15,7 @@ from sievert.files import Described, Scenario, described, load_scenario, refuse_
 from sievert.ledger import WAIT_SECONDS, WITHOUT_RELATION, Ledger, Relation, Reservation
 from sievert.numerics import brief, flag, number
 from sievert.release._acceptance import require_accepted
-from sievert.release._account import Cost
+from sievert.release._account import Cost, in_its_unit
 from sievert.release._central import NoisyTable, chosen_tables, computed, noisy_table, read_columns
 from sievert.release._domain import Fingerprints
 from sievert.release._fit import Show
@@ -111,7 +111,7 @@ class Release(Result):
     def to_dict(self) -> dict[str, Any]:
         found = super().to_dict()
         found["table"] = None if self.table is None else self.table.rows
-        return found
+        return in_its_unit(found, self.symbol)
 
     def __str__(self) -> str:
         if self.eps is None or self.remaining is None:
