@@ -17,6 +17,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from benchmarks import _threads
 from benchmarks.harness import Row, exponents, table
 
 HERE = Path(__file__).resolve().parent
@@ -65,6 +66,7 @@ def machine() -> dict[str, Any]:
         "python": platform.python_version(),
         "platform": f"{platform.system()} {platform.machine()}",
         "cores": os.cpu_count(),
+        "threads": _threads.LIMITS,
         "packages": {package: found for package in OURS + PEERS if (found := _version(package))},
     }
 

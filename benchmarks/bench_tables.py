@@ -39,7 +39,10 @@ column = ["ward", "nights"]
 output = "out.csv"
 ledger = "budget.toml"
 """
-PEOPLE = STAYS.replace('"nights"]\n', '"nights"]\nperson = "patient"\n') + 'too_many = "sample"\n'
+PEOPLE = (
+    STAYS.replace('"nights"]\n', '"nights"]\nperson = "patient"\nfit = { dropped = 0.5 }\n')
+    + 'too_many = "sample"\n'
+)
 KEY = b"k" * 32
 
 

@@ -352,3 +352,15 @@ def rational_witness(witness: NDArray[np.float64]) -> NDArray[Any]:
     table = np.empty(witness.shape, dtype=object)
     table.ravel()[:] = [Fraction(round(value * 2**52), 2**52) for value in scaled.ravel().tolist()]
     return table
+
+
+@pytest.mark.parametrize("size", [20, 40])
+@pytest.mark.parametrize("prior", ["worst", "uniform"])
+def test_the_deficiency_of_what_is_refined_is_nearly_nothing(size: int, prior: str) -> None:
+    """Where no adversary gains anything there is no witness: the bracket is from 0."""
+    rng = np.random.default_rng(size)
+    first, then = (sv.Channel(rng.dirichlet(np.ones(size), size), normalise=True) for _ in range(2))
+    found = sv.deficiency(first, first.then(then), prior)
+    assert found.lower == 0 <= found.upper < 1e-9
+    assert found.gain.min() >= 0
+    assert sv.deficiency(first.then(then), first, prior).lower > 0.1

@@ -25,6 +25,7 @@ from sievert.estimation._operators import (
     iterate,
     log_likelihood,
 )
+from sievert.numerics import one_thread
 from sievert.programs import LinearProgram, solve
 
 __all__ = ["WHEN", "EarlyStop", "geometric_maximum", "maximum_likelihood", "range_of_maxima", "stopped_early"]
@@ -50,9 +51,10 @@ def maximum_likelihood(operator: Operator, shares: FloatArray, size: int) -> Fit
     everything = np.arange(size)
     if operator.is_listed or size * len(shares) <= LARGEST_WHOLE:
         rows = operator.rows(everything)
-        p, _, iterations = maximise(rows, 0.0, shares)
-        fit = Fit(p, log_likelihood(operator, shares, p), certified_gap(operator, shares, p), iterations)
-        return _polished(operator, rows, shares, fit)
+        with one_thread(max(rows.shape)):
+            p, _, iterations = maximise(rows, 0.0, shares)
+            fit = Fit(p, log_likelihood(operator, shares, p), certified_gap(operator, shares, p), iterations)
+            return _polished(operator, rows, shares, fit)
     return _large(operator, shares, size)
 
 

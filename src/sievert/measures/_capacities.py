@@ -26,7 +26,7 @@ from sievert.errors import GainError, TooLargeError
 from sievert.measures._columns import joint_distribution
 from sievert.measures._extremes import lack_of_minima, row_distance
 from sievert.measures._growth import movements
-from sievert.numerics import exact_solve, exp_excess, fractions_of, log_means, readable
+from sievert.numerics import exact_solve, exp_excess, fractions_of, log_means, one_thread, readable
 from sievert.programs import LinearProgram, Solution, solve
 
 __all__ = [
@@ -401,7 +401,8 @@ def shannon_capacity(channel: Channel, tolerance: float = 1e-10) -> ShannonOptim
     even = np.full(len(first), 1 / len(first))
     largest = float(rows.divergences(even).max())
     if largest > 0:
-        even = _maximise(rows, tolerance * min(LN2, largest))
+        with one_thread(max(rows.matrix.shape)):
+            even = _maximise(rows, tolerance * min(LN2, largest))
     divergences = rows.divergences(even)
     lower, upper = float(even @ divergences), float(divergences.max())
     spread = np.zeros(finite.shape[0])

@@ -62,6 +62,7 @@ from ._progress import listening as listening
 from ._rays import extreme_rays as extreme_rays
 from ._rays import ray_blocks as ray_blocks
 from ._rays import support_rows as support_rows
+from ._threads import one_thread as one_thread
 from ._words import amount as amount
 from ._words import at_most as at_most
 from ._words import belief_growth as belief_growth

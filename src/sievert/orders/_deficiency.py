@@ -16,7 +16,7 @@ import numpy as np
 from sievert.arrays import AnyArray
 from sievert.channels import Channel
 from sievert.errors import ChannelError
-from sievert.numerics import choice
+from sievert.numerics import choice, one_thread
 from sievert.orders._average import measure_deficiency
 from sievert.orders._decisions import aligned, best_prior
 from sievert.orders._exact import distance_vertex
@@ -100,17 +100,19 @@ def deficiency(less_safe: Channel, safer: Channel, prior: Priors = "worst") -> D
         if exact is not None:
             return exact
     a, b = first.rounded(), second.rounded()
-    found = measure_deficiency(a, b, le_cam=prior == "worst")
+    with one_thread(max(*a.shape, *b.shape)):
+        found = measure_deficiency(a, b, le_cam=prior == "worst")
     assert found.post is not None
-    assert found.witness is not None
     size = len(a)
+    # Where no witness gains anything, the adversary who gains nothing stands for the lower end of 0.
+    witness = np.zeros_like(b) if found.witness is None else found.witness
     if prior == "worst":
-        belief, upper = best_prior(found.witness), found.upper
+        belief, upper = best_prior(witness), found.upper
     else:
         belief = np.full(size, 1 / size)
         upper = float(np.abs(b - a @ found.post).sum() / (2 * size))
     post = Channel.trusted(found.post, "float", first.outputs, second.outputs)
-    gain = np.clip(_scaled(found.witness, belief), 0.0, 1.0)
+    gain = np.clip(_scaled(witness, belief), 0.0, 1.0)
     proof = _proof(a, b, found.post, belief, gain, prior == "worst")
     return Deficiency(found.lower, upper, None, belief, gain, post, *proof)
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sievert.arrays import IndexArray
 from sievert.channels import Channel, DeterministicChannel, PartitionChannel, as_channel, reduction
 from sievert.errors import ChannelError
-from sievert.numerics import brief, choice
+from sievert.numerics import brief, choice, one_thread
 from sievert.orders._average import decide_average
 from sievert.orders._closed_forms import (
     decide_binary,
@@ -105,7 +105,8 @@ def refines(
         if order != "average":
             raise ChannelError(f'adversary belongs to order="average", not to order={brief(order)}')
         first, second = aligned(less_safe, safer)
-        return refines_class(first, second, class_of(adversary, first))
+        with one_thread(max(*first.shape, *second.shape)):
+            return refines_class(first, second, class_of(adversary, first))
     if metric is not None:
         return by_one_metric(*aligned(less_safe, safer), metric_of(metric))
     for shortcut in (by_noise, by_partitions):
@@ -113,7 +114,8 @@ def refines(
         if known is not None:
             return known
     first, second = aligned(less_safe, safer)
-    return {"average": _average, "max": _maximum, "privacy": by_privacy}[order](first, second)
+    with one_thread(max(*first.shape, *second.shape)):
+        return {"average": _average, "max": _maximum, "privacy": by_privacy}[order](first, second)
 
 
 def compare(first: Channel, second: Channel) -> Comparison:
