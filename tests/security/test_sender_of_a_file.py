@@ -463,4 +463,38 @@ def test_a_cluster_of_the_file_is_not_connected_to(thief: Thief, owner: Path) ->
 
 # ── paths and outputs ───────────────────────────────────────────────────────────────────────────────
 
+HOSTILE = "</script><script>document.title='pwn'+'ed'</script><img src=x onerror=alert(1)>"
+SURVEY = """
+version = 1
+title = TITLE
+policy = { values = ["yes", "no", TITLE] }
+mechanism = { kind = "randomised-response", eps = 1.0 }
+"""
+
+
+def test_a_page_runs_our_scripts_alone(sievert: Sievert, tmp_path: Path, started_browser: Any) -> None:
+    """What a file brings onto a page is text; and a script that got there in another way would not run."""
+    (tmp_path / "file.toml").write_text(SURVEY.replace("TITLE", json.dumps(HOSTILE)))
+    page = tmp_path / "page.html"
+    assert sievert("audit", tmp_path / "file.toml", "--report", page).returncode == 0
+    text = page.read_text(encoding="utf-8")
+    assert text.index("Content-Security-Policy") < text.index("<script") and HOSTILE not in text
+    added = "<script>document.title='pwn'+'ed'</script><img src='https://example.org/x'>"
+    shown = started_browser.new_page()
+    refused: list[str] = []
+    asked: list[str] = []
+    shown.on("console", lambda message: refused.append(message.text))
+    shown.on("request", lambda request: asked.append(request.url))
+    for changed in (False, True):
+        page.write_text(text.replace("<main>", f"<main>{added}") if changed else text, encoding="utf-8")
+        refused.clear()
+        shown.goto(page.as_uri())
+        shown.wait_for_function("document.querySelectorAll('.plotly-graph-div .main-svg').length > 0")
+        assert "pwned" not in shown.title()
+        assert any("Content Security Policy" in line for line in refused) == changed, refused
+        assert changed or not refused, refused
+    assert all(url.startswith(("file:", "data:")) for url in asked if "example.org" not in url)
+    shown.close()
+
+
 # ── sizes and patterns ──────────────────────────────────────────────────────────────────────────────
