@@ -55,6 +55,7 @@ def run() -> list[Row]:
             _data(folder, size)
             rows.append(_compared(folder, size, "Python's reader", _by_python))
         rows += [_ledger(folder, records) for records in (100, 400, 1600)]
+        rows += [_charge(folder, records) for records in (100, 1000, 10_000)]
         rows += [_folder(folder, size) for size in (500_000, 1_000_000, 2_000_000)]
     return [*rows, *_plans()]
 
@@ -167,3 +168,25 @@ def _ledger(folder: Path, records: int) -> Row:
             pass
 
     return Row("open and check a ledger", records, timed(opened, repeat=3, clock="cpu"))
+
+
+def _charge(folder: Path, records: int) -> Row:
+    """CPU time of a charge on a ledger with many releases, which asks for sums and not for the past."""
+    path = folder / f"charged-{records}"
+    target = folder / "charged.csv"
+    with Ledger.hold(path, Budget(Fraction(10**9))) as ledger:
+        for _ in range(records):
+            _charged(ledger, target)
+
+    def charged() -> None:
+        with Ledger.hold(path) as ledger:
+            _charged(ledger, target)
+
+    return Row("charge a release", records, timed(charged, repeat=7, clock="cpu"))
+
+
+def _charged(ledger: Ledger, target: Path) -> None:
+    held = ledger.reserve(Fraction(1, 10), ["age"], [target])
+    held.write(0, b"1\n")
+    held.commit()
+    target.unlink()

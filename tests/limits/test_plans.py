@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sievert.channels import GaussianLaw, GeometricLaw, NoiseLaw, Privacy, StaircaseLaw
 from sievert.errors import MechanismError
-from sievert.limits import planned_claim, planned_claim_of_any
+from sievert.limits import PlannedClaim, keeps, largest_epsilon, planned_claim, planned_claim_of_any
 from sievert.limits.promises import ApproximateClaim
 
 WEEKLY = GeometricLaw(Privacy(0.25, None))
@@ -184,3 +184,23 @@ def test_releases_may_make_different_moves(releases: int) -> None:
     if releases == 1:
         assert bound == pytest.approx(np.maximum(*one), rel=1e-3, abs=1e-14)
         assert (one[0] > one[1]).any() and (one[0] < one[1]).any()
+
+
+def test_the_worst_of_many_moves_is_found_without_composing_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One audit of five Gaussian queries composed 31 moves, one after another."""
+    moves = [[(gaussian(12), 1), (gaussian(30), size)] for size in range(1, 25)]
+    moves += [[(gaussian(12), 1), (GeometricLaw(Privacy(0.05, None)), 1)]]
+    every = [planned_claim(cells, 1).epsilon(1e-6) for cells in moves]
+    claims: list[object] = []
+    real = PlannedClaim.epsilon
+
+    def counted(claim: PlannedClaim, delta: float) -> float:
+        claims.append(claim)
+        return real(claim, delta)
+
+    monkeypatch.setattr(PlannedClaim, "epsilon", counted)
+    found, exact = largest_epsilon(moves, 1e-6)
+    assert found == max(every) and len(claims) == 1
+    assert exact == planned_claim(moves[every.index(found)], 1).exact
+    assert keeps(moves, found * 1.0001, 1e-6) and not keeps(moves, found * 0.9999, 1e-6)
+    assert largest_epsilon([], 1e-6) == (0.0, True) and keeps([], 0.0, 1e-9)

@@ -12,12 +12,10 @@ from fractions import Fraction
 from functools import singledispatch
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from sievert.channels import MeanOf, QuantileNoise, SeveralNoise, TableNoise
 from sievert.errors import FileError, MechanismError
 from sievert.ledger import largest_rho
-from sievert.limits import planned_claim
+from sievert.limits import keeps
 from sievert.mechanisms import AddedGaussian, AddedToNumbers, Family, on_cells
 from sievert.policies import AskedSeveral, Policy, Tabled, joint_moves
 
@@ -211,8 +209,7 @@ def _calibrated(added: AddedGaussian, asked: _Asked, eps: Fraction, delta: Fract
     moves = joint_moves(policy, [table.statistic for table in asked.tables], asked.absence)
 
     def kept(noise: SeveralNoise) -> bool:
-        found = (planned_claim(noise.cells(move), 1).delta(np.array([float(eps)])) for move in moves)
-        return all(float(part[0]) * (1 + ROUNDING) <= float(delta) for part in found)
+        return keeps([noise.cells(move) for move in moves], float(eps), float(delta) / (1 + ROUNDING))
 
     low = largest_rho(eps, delta)
     high, found = 2 * low, _of_rho(added, asked, low)

@@ -2,6 +2,8 @@ from . import adapters as adapters
 from . import bounds as bounds
 from . import promises as promises
 from . import transformations as transformations
+from ._any_move import keeps as keeps
+from ._any_move import largest_epsilon as largest_epsilon
 from ._any_move import planned_claim_of_any as planned_claim_of_any
 from ._asked import guess_questions as guess_questions
 from ._asked import worst_leakage_questions as worst_leakage_questions

@@ -20,9 +20,11 @@ from scipy.signal import lfilter
 
 from sievert.arrays import FloatArray
 from sievert.channels import NoiseLaw
+from sievert.limits._composition import zcdp_delta
 from sievert.limits._plans import GATHERED, Losses, PlannedClaim, _convolved, _losses, planned_claim
+from sievert.limits.promises import ZeroConcentratedClaim
 
-__all__ = ["planned_claim_of_any"]
+__all__ = ["keeps", "largest_epsilon", "planned_claim_of_any"]
 
 # The law of a release is computed under tilts that move its mean by so many deviations, so far to each side,
 # and a mass counts where it is above so small a share of the largest: below that a transform is rounding.
@@ -31,6 +33,8 @@ APART, FARTHEST, SHARE = 4.0, 9, math.log(1e-13)
 SAME_CURVE = 1e-9
 # Below this a curve is rounding.
 LEAST_DELTA = 1e-250
+# More says nothing.
+MOST_RHO = Fraction(10**300)
 # Points of the lattice of one release, and of those of all moves.
 LEAST_POINTS, MOST_POINTS = 1 << 12, 1 << 21
 
@@ -154,3 +158,37 @@ def _lifted(law: NoiseLaw, steps: int, unit: float) -> Losses:
     np.add.at(found, places.astype(np.int64) - least + 1, np.exp(logs + unit - below) * share)
     with np.errstate(divide="ignore"):
         return Losses(least * unit, unit, np.log(found))
+
+
+# ── One release, whose worst move is asked for ──────────────────────────────────────────────────────────────
+# What ρ implies is soon known and never below the truth: moves of which it says enough are not composed.
+
+
+def largest_epsilon(moves: Sequence[Cells], delta: float) -> tuple[float, bool]:
+    """The largest ε at a δ of one release over its moves, and whether it is exact or a little above that."""
+    largest, exact = 0.0, True
+    for rho, cells in _by_rho(moves):
+        if ZeroConcentratedClaim(rho).epsilon(delta) <= largest:
+            break
+        claim = planned_claim(cells, 1)
+        if not largest or float(claim.delta(np.array([largest]))[0]) > delta:
+            largest, exact = max(largest, claim.epsilon(delta)), claim.exact
+    return largest, exact
+
+
+def keeps(moves: Sequence[Cells], eps: float, delta: float) -> bool:
+    """Whether one release keeps ε at a δ, whichever of the moves is compared."""
+    level = np.array([eps])
+    for rho, cells in _by_rho(moves):
+        if float(zcdp_delta(rho, level)[0]) <= delta:
+            break
+        if float(planned_claim(cells, 1).delta(level)[0]) > delta:
+            return False
+    return True
+
+
+def _by_rho(moves: Sequence[Cells]) -> list[tuple[float, Cells]]:
+    """The moves with their ρ, rounded up, the largest first."""
+    costs = [sum((law.rho_of(steps) for law, steps in cells), Fraction(0)) for cells in moves]
+    order = sorted(range(len(moves)), key=lambda place: costs[place], reverse=True)
+    return [(math.nextafter(float(min(costs[i], MOST_RHO)), math.inf), moves[i]) for i in order]

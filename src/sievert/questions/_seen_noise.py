@@ -25,7 +25,7 @@ from sievert.channels import (
 )
 from sievert.errors import FileError, SievertError, TooLargeError
 from sievert.files import Scenario
-from sievert.limits import planned_claim, policy_guess, worst_leakage
+from sievert.limits import largest_epsilon, policy_guess, worst_leakage
 from sievert.limits.promises import ZeroConcentratedClaim
 from sievert.measures import (
     Adversary,
@@ -248,11 +248,10 @@ class OnSeveral(Unlisted):
             return None
         if any(not isinstance(p, QuantileNoise) and not p.law.is_log_concave for p in noise.parts):
             return None
-        found = [planned_claim(noise.cells(move), 1) for move in noise.moves]
         known = all(move.pair is not None for move in noise.moves)
         exact = known and not any(isinstance(p, QuantileNoise) for p in noise.parts)
-        exact = exact and all(claim.exact for claim in found)
-        return Level(max((claim.epsilon(delta) for claim in found), default=0.0), exact)
+        largest, attained = largest_epsilon([noise.cells(move) for move in noise.moves], delta)
+        return Level(largest, exact and attained)
 
     def _allowed(self, count: int, before: float, enough: float) -> float:
         """What any mechanism of this ε allows, or of this ρ where some noise keeps no ε."""

@@ -305,6 +305,11 @@ def _warnings(plan: Plan) -> list[str]:
             "Rows that are dropped do not appear in the output: that a row was dropped is not protected."
         )
     found.extend(clamping(plan))
+    if plan.stable_mark is not None:
+        found.append(
+            "A release with ids that have no place yet is charged: a new id may be a known person's. How many "
+            "are new is seen when the data are read."
+        )
     if not plan.central and plan.data.several(plan.scenario.folder) is not None:
         engine = plan.rules.engine or Engine.resolve("one")
         found.append(

@@ -353,8 +353,8 @@ class _PlanJob(Job[Any, Release]):
             )
         if self.plan.stable_mark is not None and amount:
             yield (
-                "Places were drawn for ids that are new, which may be known people under other names: the "
-                "release is charged. One with known ids costs nothing."
+                "Places were drawn for ids that are new. A new id may be a known person's, so that a release "
+                "with new ids is charged; one with known ids costs nothing."
             )
 
     def content(self, held: Reservation, drawn: Drawn, digest: str) -> dict[str, Any]:
