@@ -307,8 +307,8 @@ def _warnings(plan: Plan) -> list[str]:
     found.extend(clamping(plan))
     if plan.stable_mark is not None:
         found.append(
-            "A release with ids that have no place yet is charged: a new id may be a known person's. How many "
-            "are new is seen when the data are read."
+            "A release with ids that have no place yet is charged: a new id may be a known person's. Whether "
+            "there are any is seen when the data are read."
         )
     if not plan.central and plan.data.several(plan.scenario.folder) is not None:
         engine = plan.rules.engine or Engine.resolve("one")
