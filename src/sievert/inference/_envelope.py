@@ -36,6 +36,8 @@ __all__ = [
 
 # Terms of a binomial beyond so many standard deviations are below 1e-300 of the largest.
 REACH, FEWEST = 40.0, 80
+# A tilted law has its largest terms where they are asked for: beyond so many, terms are below 1e-40 of them.
+TILTED_REACH = 14.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,7 +182,7 @@ def _tilted(
         odds = r * tilt / q if q else math.inf
         # q + r·t, with q + r = 1.
         scale += n * (math.log1p(r * (tilt - 1)) if r * (tilt - 1) > -0.5 else math.log(q + r * tilt))
-        first, part = binomial_law(n, odds)
+        first, part = binomial_law(n, odds, TILTED_REACH)
         start += first
         law = np.convolve(law, part)
     with np.errstate(divide="ignore"):
