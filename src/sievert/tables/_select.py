@@ -203,6 +203,8 @@ class _Reader(Values):
 
     def _select(self, node: Any, ctes: Mapping[str, Source], outer: Scope | None) -> Relation:
         scope = Scope(outer=outer)
+        if not node.expressions:
+            raise self._refused("a SELECT of no column")
         if node.args.get("from_") is None:
             raise self._refused("a SELECT without FROM")
         self._only(node.args["from_"])

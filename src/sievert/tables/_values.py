@@ -70,6 +70,9 @@ class Values(Names, ABC):
             raise self._refused(f"the part of a moment {brief(node.args['unit'].name)}")
         if kind == "TryCast" and self.dialect in ("postgres", "sqlite"):
             raise self._refused("TRY_CAST, which this database does not have,")
+        others = [key for key, value in node.args.items() if value and key not in ("this", "big_int")]
+        if kind in AGGREGATES and others:
+            raise self._refused(f"{node.sql_name()} of more than one value")
         if kind == "Anonymous":
             if str(node.this).lower() not in NAMED[self.dialect]:
                 raise self._function(str(node.this))
