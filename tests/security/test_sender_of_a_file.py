@@ -156,6 +156,27 @@ def test_a_view_that_is_not_understood_is_refused_where_a_column_is_limited(inco
     assert not limited(incomes, "table = 'other'", "k", "b.csv").count("through")
 
 
+def test_a_plan_does_not_pay_for_a_column_that_it_does_not_name(incomes: Path) -> None:
+    file = incomes / "file.toml"
+    text = LIMITED.replace("SOURCE", "sql = 'SELECT income AS i2 FROM t'").replace("COLUMN", "i2")
+    file.write_text(text)
+    sv.release.plan(file, 5)
+    with pytest.raises(sv.SievertError, match=r"has not paid for the column 'income'"):
+        sv.release.run(file)
+    assert not (incomes / "out.csv").exists()
+
+
+def test_without_a_person_it_is_said_to_be_about_a_row(incomes: Path) -> None:
+    source, row = "sql = 'SELECT income AS i2 FROM t'", "row of this view"
+    said = limited(incomes, source, "i2", "a.csv")
+    assert f"for ε = 0.9 a {row};" in said
+    assert "person" not in said
+    found = sv.release.preview(incomes / "file.toml")
+    assert f"each {row}" in str(found)
+    assert "a person with k rows loses k times as much" in " ".join(found.warnings)
+    assert found.to_dict()["per"] == row
+
+
 JOINED = """
 version = 1
 [policy]

@@ -1,4 +1,4 @@
-"""What a SELECT of a file may ask: hostile ones are refused for their reason, honest ones are what they say."""
+"""What a SELECT of a file may ask: hostile ones are refused, and honest ones are what they say."""
 
 import re
 from collections import Counter
@@ -37,7 +37,7 @@ HONEST = [
     ),
     ('SELECT v."ward" FROM main.visits AS v -- all of them', "duckdb postgres", "visits.ward"),
     (
-        "SELECT CASE WHEN income > 10 THEN 'high' WHEN income IS NULL THEN 'none' ELSE 'low' END AS k FROM visits",
+        "SELECT CASE WHEN income > 9 THEN 'high' WHEN income IS NULL THEN 'no' ELSE 'x' END AS k FROM visits",
         "all",
         "visits.income",
     ),
@@ -60,7 +60,7 @@ HONEST = [
         "visits.ward",
     ),
     (
-        "SELECT floor(income / 10) * 10 AS a, round(income, 0) AS b, abs(-income) AS c, income % 7 AS d FROM visits",
+        "SELECT floor(income / 9) * 9 AS a, round(income, 0) AS b, abs(-income) c, income % 7 d FROM visits",
         "all",
         "visits.income",
     ),
@@ -81,7 +81,7 @@ HONEST = [
     ),
     ("SELECT v.ward FROM visits v CROSS JOIN wards w WHERE w.ward = v.ward", "all", "visits.ward wards.ward"),
     (
-        "WITH c AS (SELECT ward AS w, patient FROM visits), d(x) AS (SELECT w FROM c) SELECT x AS ward FROM d",
+        "WITH c AS (SELECT ward w, patient FROM visits), d(x) AS (SELECT w FROM c) SELECT x AS ward FROM d",
         "all",
         "visits.ward",
     ),
@@ -123,7 +123,7 @@ HONEST = [
     ),
     ("SELECT to_char(day, 'YYYY-MM') AS m FROM visits", "postgres", "visits.day"),
     (
-        "SELECT strftime(day, '%Y-%m') AS m, date_diff('day', day, day) AS d FROM visits",
+        "SELECT strftime(day, '%Y-%m') m, date_diff('day', day, day) d FROM visits",
         "duckdb",
         "visits.day",
     ),

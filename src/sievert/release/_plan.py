@@ -104,6 +104,16 @@ class Plan(Accounted):
         return found
 
     @property
+    def about_rows(self) -> str | None:
+        """What the promise is for where it is not for a person."""
+        if self.data.per == "person":
+            return None
+        return (
+            f"one {self.data.per} being there or not (no column says whose it is: a person with k rows loses "
+            "k times as much)"
+        )
+
+    @property
     def seeded(self) -> bool:
         """Whether the file is a test, with noise from a seed; none of it enters a private release."""
         return self.rules.test_seed is not None

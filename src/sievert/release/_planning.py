@@ -50,6 +50,7 @@ class PlannedReleases(Result):
         known)
     remaining : what is left for each person
     about : for which pairs of states of a person's records
+    per : whom the cost is for: "person", or "row of this view" where no column says whose it is
     """
 
     title: str
@@ -68,11 +69,18 @@ class PlannedReleases(Result):
     remaining: Fraction
     about: str
     head: str
+    per: str = "person"
+
+    def to_dict(self) -> dict[str, Any]:
+        found = super().to_dict()
+        if self.per == "person":
+            del found["per"]
+        return found
 
     def __str__(self) -> str:
         return (
             f"Planned {self.count} releases as {self.id}: {self.symbol} = {number(self.total)} is charged to "
-            f"each person, {number(self.each)} for each release, and {number(self.remaining)} is left. "
+            f"each {self.per}, {number(self.each)} for each release, and {number(self.remaining)} is left. "
             "Nothing was read or drawn."
         )
 
@@ -289,6 +297,7 @@ def _result(made: Plan, ledger: Ledger, id: str, guess: tuple[float, bool] | Non
         None if guess is None else guess[0],
         guess is not None and not guess[1],
         ledger.remaining(made.columns)[None],
-        WITHOUT_RELATION if ledger.relation is None else ledger.relation.words,
+        made.about_rows or (WITHOUT_RELATION if ledger.relation is None else ledger.relation.words),
         ledger.head,
+        made.data.per,
     )

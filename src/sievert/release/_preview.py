@@ -105,6 +105,7 @@ class Preview(Result):
     pair : two states of a record that attain the cost, where they are known
     tables : what each of several tables would cost, and how far off it would be
     guess_simulated : beside a bound on the guess afterwards, what a simulation finds; no bound
+    per : whom the cost is for: "person", or "row of this view" where no column says whose it is
     """
 
     title: str
@@ -140,6 +141,7 @@ class Preview(Result):
     tables: tuple[TableShare, ...] = ()
     beside: Beside | None = None
     guess_simulated: SimulatedGain | None = None
+    per: str = "person"
 
     @property
     def possible(self) -> bool:
@@ -148,6 +150,8 @@ class Preview(Result):
 
     def to_dict(self) -> dict[str, Any]:
         found = super().to_dict()
+        if self.per == "person":
+            del found["per"]
         return in_its_unit(totals_in_their_unit(found, self.symbol), self.symbol)
 
     def __str__(self) -> str:
@@ -159,7 +163,7 @@ class Preview(Result):
         if self.plan is not None:
             return f"The release would take a slot of the plan {self.plan}, which has paid. Nothing was read."
         cost = f"{self.symbol} = {number(self.eps)}{per}"
-        return f"The release would cost each person {cost}. Nothing was read or spent."
+        return f"The release would cost each {self.per} {cost}. Nothing was read or spent."
 
 
 @overload
@@ -264,6 +268,7 @@ def preview(
         effect.tables,
         beside=_beside(plan),
         guess_simulated=effect.guess_simulated,
+        per=plan.data.per,
     )
 
 
@@ -280,7 +285,7 @@ def _ledger(
     ledger = Ledger.look(plan.ledger_folder, plan.budget(), relation=relation_of(plan), key=plan.ledger_key())
     left = ledger.remaining(plan.columns)
     column = min(left, key=lambda name: (left[name], name is not None))
-    about = WITHOUT_RELATION if ledger.relation is None else ledger.relation.words
+    about = plan.about_rows or (WITHOUT_RELATION if ledger.relation is None else ledger.relation.words)
     cost = None if plan.pure_eps is None else Cost(plan.pure_eps, plan.pure_eps)
     refusal = None
     try:
@@ -318,7 +323,9 @@ def _warnings(plan: Plan) -> list[str]:
         )
     if plan.unaccounted:
         found.append(NOTHING_CHARGED)
-    if plan.data.person is None and plan.owned == 1:
+    if plan.about_rows is not None:
+        found.append(f"No column says whose row it is: the promise is for {plan.about_rows}.")
+    elif plan.data.person is None and plan.owned == 1:
         found.append("No column says whose row it is: the promise is for one row, and nobody must have two.")
     if plan.noise is not None and plan.noise.limits is not None and plan.table:
         low, high = plan.noise.limits

@@ -86,6 +86,7 @@ class Release(Result):
     symbol : of the ledger's currency, ε or ρ
     plan, slot : the plan that has paid for it, and its place there, from 1 (None: it was charged alone)
     parts : how many files the folder `output` holds (None: it is one file)
+    per : whom the cost is for: "person", or "row of this view" where no column says whose it is
     """
 
     id: str
@@ -107,22 +108,27 @@ class Release(Result):
     plan: str | None = None
     slot: int | None = None
     parts: int | None = None
+    per: str = "person"
 
     def to_dict(self) -> dict[str, Any]:
         found = super().to_dict()
         found["table"] = None if self.table is None else self.table.rows
+        if self.per == "person":
+            del found["per"]
         return in_its_unit(found, self.symbol)
 
     def __str__(self) -> str:
         if self.eps is None or self.remaining is None:
             done = f"Released to {Path(self.output).name}; no ledger adds it up, for the noise keeps no ε."
             return " ".join([done, *self._warning()])
-        cost = f"for {self.symbol} = {number(self.eps)} a person"
+        cost = f"for {self.symbol} = {number(self.eps)} a {self.per}"
         if self.plan is not None:
             cost = f"in slot {self.slot} of the plan {self.plan}, which has paid"
         if self.resumed:
             cost = "at no further cost: an interrupted run was finished"
-        left = f"{number(self.remaining)} of each person's budget is left"
+        left = f"{number(self.remaining)} of the budget of each {self.per} is left"
+        if self.per == "person":
+            left = f"{number(self.remaining)} of each person's budget is left"
         scarce = [(name, rest) for name, rest in self.remaining_through if rest < self.remaining]
         left += "".join(f", {number(rest)} through the column {name}" for name, rest in scarce) + "."
         name = Path(self.output).name
@@ -384,7 +390,7 @@ class _PlanJob(Job[Any, Release]):
             str(sampler["arithmetic"]),
             ledger.head,
             tuple((name, rest) for name, rest in left.items() if name is not None),
-            WITHOUT_RELATION if ledger.relation is None else ledger.relation.words,
+            plan.about_rows or (WITHOUT_RELATION if ledger.relation is None else ledger.relation.words),
             tuple(str(target) for late in ledger.pending for target in late.targets),
             (
                 *clamping(plan),
@@ -396,6 +402,7 @@ class _PlanJob(Job[Any, Release]):
             held.record.get("plan"),
             held.record["slot"] + 1 if "plan" in held.record else None,
             len(content["output"]["parts"]) if "parts" in content["output"] else None,
+            plan.data.per,
         )
 
 
@@ -411,6 +418,18 @@ class _TableJob(_PlanJob):
         if not isinstance(self.rows, Warehouse) or self.plan.rules.ledger is None:
             return self.plan.columns
         return self.rows.through(self.plan.columns, self.plan.budget().columns)
+
+    def charge(self, ledger: Ledger, read: Any = None) -> Cost:
+        found = super().charge(ledger, read)
+        for planned in ledger.plans if found.plan is not None else ():
+            others = [name for name in self.columns if name in ledger.budget.columns]
+            others = [name for name in others if name not in planned.columns]
+            if planned.id == found.plan and others:
+                raise LedgerError(
+                    f"the plan {planned.id} has not paid for the column {brief(others[0])}, of which the "
+                    "data are made and which has a limit; name it as data.column, or plan the release with it"
+                )
+        return found
 
     def read(self, asked: Asked) -> _Read:
         report = asked.reporter("reading")

@@ -152,7 +152,7 @@ def _ledger(found: Preview) -> Iterator[str]:
         cost = f"{found.symbol} = {number(found.eps)}"
         yield f"{cost} would be asked for and {number(found.remaining)} is left{through}."
     else:
-        cost = f"{found.symbol} = {number(found.eps)} would be charged to each person"
+        cost = f"{found.symbol} = {number(found.eps)} would be charged to each {found.per}"
         left = f"{number(found.remaining)} is left now{through}"
         yield f"{cost}; {left} and {number(found.remaining_after)} would be left."
     if found.pair is not None and found.remaining is not None:
@@ -264,7 +264,7 @@ def content(found: Preview, scenario: Scenario, command: str = "") -> Page:
         sections=list(lines(found)),
         good=found.possible,
         command=command or f"sievert release {source} --preview --report page.html",
-        summary=Table("At a glance", (), list(_glance(found, found.eps, found.remaining_after))),
+        summary=Table("At a glance", (), list(_glance(found, found.eps, found.remaining_after, found.per))),
         pictures=[*_shares(found.tables), *_noise(scenario)],
         text=scenario.to_toml(),
     )
@@ -323,17 +323,17 @@ def _summary(found: Release) -> Table | None:
     """What a release cost and gives away, as its preview said."""
     if found.effect is None:
         return None
-    return Table("At a glance", (), list(_glance(found.effect, found.eps, found.remaining)))
+    return Table("At a glance", (), list(_glance(found.effect, found.eps, found.remaining, found.per)))
 
 
 def _glance(
-    found: Preview | Effect, eps: Fraction | None, left: Fraction | None
+    found: Preview | Effect, eps: Fraction | None, left: Fraction | None, whom: str = "person"
 ) -> Iterator[tuple[str, str]]:
     """What is asked first: the cost, the error in the unit of the numbers, the guess."""
     metres = " m" if found.unit == "metre" else ""
     per = " for each metre" if metres else ""
     cost = "no ε: nothing adds it up" if eps is None else f"{found.symbol} = {number(eps)}{per}"
-    yield "cost for each person", cost
+    yield f"cost for each {whom}", cost
     if found.noise_sd is not None and found.expected_error is not None and found.radius is not None:
         yield "standard deviation of the noise", f"{amount(found.noise_sd)}{metres}"
         yield "mean distance from the truth", f"{amount(found.expected_error)}{metres}"

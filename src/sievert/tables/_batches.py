@@ -455,6 +455,11 @@ class Source(Noun, noun="source"):
         return Meaning(tuple(self.missing_values))
 
     @property
+    def per(self) -> str:
+        """Whom a promise of one record is for: a person, or a row where nothing says whose it is."""
+        return "person"
+
+    @property
     def columns(self) -> list[str]:
         """The columns that make up a record."""
         return [] if self.column is None else [self.column] if isinstance(self.column, str) else self.column

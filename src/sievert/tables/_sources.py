@@ -130,6 +130,10 @@ class DatabaseSource(Source):
 
     by_record = False
 
+    @property
+    def per(self) -> str:
+        return "row of this view" if self.sql is not None and self.person is None else super().per
+
     def require_hosts(self) -> None:
         if self.source.scheme not in EMBEDDED:
             database_for(self.source.scheme).require_host(self.source)
