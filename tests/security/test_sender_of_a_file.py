@@ -493,6 +493,39 @@ mechanism = { kind = "randomised-response", eps = 1.0 }
 """
 
 
+COUNTS = """
+version = 1
+policy = { values = ["north", "south"], records = 3 }
+query = { kind = "histogram" }
+mechanism = { kind = "geometric", eps = 0.5 }
+data = { input = "data.csv", column = "ward" }
+release = { ledger = "budget.toml", output = "OUTPUT" }
+"""
+
+
+@pytest.mark.parametrize("output", ["out/noisy.csv", "out/deep/er/noisy.csv", "here/../out/noisy.csv"])
+def test_an_output_of_the_file_stays_below_it(tmp_path: Path, sievert: Sievert, output: str) -> None:
+    """An archive may bring a link along: the output would be written through it."""
+    folder, victim = tmp_path / "sent", tmp_path / "victim"
+    folder.mkdir()
+    victim.mkdir()
+    (folder / "out").symlink_to(victim)
+    (folder / "inside").mkdir()
+    (folder / "here").symlink_to("inside")
+    (folder / "data.csv").write_text("ward\nnorth\nsouth\nnorth\n")
+    (folder / "budget.toml").write_text("person = 9\n")
+    file = folder / "file.toml"
+    file.write_text(COUNTS.replace("OUTPUT", output))
+    for options in (("--preview",), ()):
+        done = sievert("release", file, *options)
+        assert done.returncode == (1 if options and ".." not in output else 2)
+        assert "own folder" in done.stdout + done.stderr
+    assert not list(victim.iterdir()) and not (folder / "budget.ledger").exists()
+    file.write_text(COUNTS.replace("OUTPUT", "here/noisy.csv"))
+    assert sievert("release", file).returncode == 0 and (folder / "inside" / "noisy.csv").exists()
+    assert sievert("release", file, "--output", victim / "chosen.csv").returncode == 0
+
+
 def test_a_page_runs_our_scripts_alone(sievert: Sievert, tmp_path: Path, started_browser: Any) -> None:
     """What a file brings onto a page is text; and a script that got there in another way would not run."""
     (tmp_path / "file.toml").write_text(SURVEY.replace("TITLE", json.dumps(HOSTILE)))

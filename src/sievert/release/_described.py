@@ -23,6 +23,7 @@ from sievert.release._protocol import (
     Asked,
     Drawn,
     Job,
+    below_its_file,
     in_the_way,
     outside_ledger,
     released,
@@ -193,6 +194,7 @@ class DescribedJob(Job[tuple[Contents, ...], Any]):
         found.check()
         require_writable(plan.output)
         outside_ledger(plan)
+        below_its_file(plan)
         return found
 
     def check(self) -> None:

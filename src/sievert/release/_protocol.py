@@ -33,6 +33,7 @@ __all__ = [
     "Drawn",
     "Job",
     "Progress",
+    "below_its_file",
     "in_the_way",
     "make_folder",
     "outside_ledger",
@@ -340,8 +341,22 @@ def outside_ledger(plan: Accounted) -> None:
         raise FileError(f"{plan.output}: lies in the ledger's own folder; name another output")
 
 
+def below_its_file(plan: Accounted) -> None:
+    """Refuse an output of the file's choice that a link leads out of the file's own folder."""
+    named = plan.output == plan.scenario.released
+    if named and not is_inside(plan.output, plan.scenario.folder):
+        raise FileError(
+            f"{plan.output}: a link leads out of the file's own folder, to {os.path.realpath(plan.output)}; "
+            "remove the link, or choose the place on the command line (--output)"
+        )
+
+
 def in_the_way(plan: Accounted) -> str | None:
-    """Why the output cannot be written, if something is there."""
+    """Why the output cannot be written, if something is there or a link leads elsewhere."""
+    try:
+        below_its_file(plan)
+    except FileError as problem:
+        return str(problem)
     there = os.path.lexists(plan.output)
     return f"{plan.output} is there already, and a release replaces nothing" if there else None
 

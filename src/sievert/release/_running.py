@@ -28,6 +28,7 @@ from sievert.release._protocol import (
     Drawn,
     Job,
     Progress,
+    below_its_file,
     make_folder,
     outside_ledger,
     released,
@@ -245,6 +246,7 @@ def run(
     plan = make_plan(listed, output)
     seed = seed_of(plan, insecure_rng)
     require_asked_for(plan, without_ledger)
+    below_its_file(plan)
     if not plan.unaccounted:
         outside_ledger(plan)
     if not asked.despite_accept:
