@@ -1,8 +1,10 @@
 """The sender of a file: hosts, paths, SQL, engines, patterns and sizes that a hostile file names."""
 
+import csv
 import json
 import os
 import pty
+import re
 import socket
 import struct
 import subprocess
@@ -17,7 +19,8 @@ import pytest
 
 import sievert as sv
 from sievert.errors import FileError, OutputError
-from sievert.tables import asking_about_hosts
+from sievert.spaces import label_text, read_label
+from sievert.tables import asking_about_hosts, count_reports
 from tests.release.test_servers import postgres
 
 __all__ = ["postgres"]
@@ -524,6 +527,56 @@ def test_an_output_of_the_file_stays_below_it(tmp_path: Path, sievert: Sievert, 
     file.write_text(COUNTS.replace("OUTPUT", "here/noisy.csv"))
     assert sievert("release", file).returncode == 0 and (folder / "inside" / "noisy.csv").exists()
     assert sievert("release", file, "--output", victim / "chosen.csv").returncode == 0
+
+
+FORMULAS = [
+    "=cmd|' /C calc'!A0",
+    *('+1+cmd|" "!A0', "-2+3", "@SUM(A1)", "\uff1d1+1", "a;=1+1", '"=1"', "-1", "- 5", "\t=1"),
+]
+LABELS = """
+version = 1
+policy = { values = VALUES, records = 12 }
+query = { kind = "histogram" }
+mechanism = { kind = "geometric", eps = 30.0 }
+data = { input = "data.csv", column = "v" }
+release = { ledger = "budget.toml", output = "out.csv" }
+"""
+
+
+@pytest.mark.parametrize("by_row", [False, True])
+def test_a_label_is_no_formula_in_a_spreadsheet(tmp_path: Path, sievert: Sievert, by_row: bool) -> None:
+    """And our own readers take it for what it was; numbers stay numbers."""
+    labels = [*FORMULAS[:-1], "north"]
+    (tmp_path / "budget.toml").write_text("person = 99\n")
+    with (tmp_path / "data.csv").open("w", newline="", encoding="utf-8") as stream:
+        csv.writer(stream).writerows([["v"], *([label] for label in labels), *([["north"]] * 2)])
+    text = LABELS.replace("VALUES", json.dumps(labels, ensure_ascii=False))
+    if by_row:
+        text = text.replace('query = { kind = "histogram" }\n', "").replace(", records = 12", "")
+        text = text.replace("geometric", "randomised-response")
+    (tmp_path / "file.toml").write_text(text, encoding="utf-8")
+    done = sievert("release", tmp_path / "file.toml", "--despite-accept")
+    assert done.returncode == 0, done.stderr
+    with (tmp_path / "out.csv").open(newline="", encoding="utf-8") as stream:
+        cells = [cell for row in csv.reader(stream) for cell in row]
+    assert not [cell for cell in cells if re.match("[=+@\uff1d\t]|-[^0-9]|-2\\+", cell)]
+    assert not [cell for cell in cells if ";=" in cell and not cell.startswith('"')] and "-1" in cells
+    assert [read_label(label_text(label)) for label in labels] == labels
+    if by_row:
+        counted = count_reports([tmp_path / "out.csv"], labels=labels).counts
+        assert counted == {**dict.fromkeys(labels, 1), "north": 3}
+    else:
+        assert sievert("estimate", tmp_path / "file.toml").returncode == 0
+
+
+def test_channels_and_counts_are_no_formulas_either(tmp_path: Path) -> None:
+    channel = sv.Channel([[0.5, 0.5], [0.25, 0.75]], inputs=FORMULAS[:2], outputs=FORMULAS[2:4])
+    sv.save(channel, tmp_path / "c.csv")
+    again = sv.load(tmp_path / "c.csv")
+    assert again.inputs == channel.inputs and again.outputs == channel.outputs
+    with (tmp_path / "c.csv").open(newline="", encoding="utf-8") as stream:
+        cells = [cell for row in csv.reader(stream) for cell in row]
+    assert not [cell for cell in cells if cell[:1] in "=+-@"]
 
 
 def test_a_page_runs_our_scripts_alone(sievert: Sievert, tmp_path: Path, started_browser: Any) -> None:

@@ -35,6 +35,7 @@ from ._labels import Row as Row
 from ._labels import Table as Table
 from ._labels import align as align
 from ._labels import cell as cell
+from ._labels import csv_cell as csv_cell
 from ._labels import iterable as iterable
 from ._labels import label as label
 from ._labels import label_text as label_text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import math
+import re
 import sys
 from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Sequence, Sized
@@ -28,6 +29,7 @@ __all__ = [
     "Table",
     "align",
     "cell",
+    "csv_cell",
     "iterable",
     "label",
     "label_text",
@@ -332,6 +334,10 @@ def label_text(item: Hashable) -> str:
     return _json(item)
 
 
+# What a spreadsheet takes for a formula, at the beginning of a text or of what it takes for another cell.
+FORMULA = re.compile(r"(?:^|[;\t\r\n])\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r\n]")
+
+
 def read_label(text: str) -> Hashable:
     """The label that `label_text` wrote, or that a person wrote in a cell.
 
@@ -359,7 +365,23 @@ def _from_json(text: str) -> tuple[Hashable] | None:
 
 def _is_plain(text: str) -> bool:
     """Whether a text stands for itself: not for a number, not for JSON, without control characters."""
-    return cell(text) == text and _from_json(text) is None and not any(letter < " " for letter in text)
+    controls = any(letter < " " for letter in text)
+    return cell(text) == text and not controls and not FORMULA.search(text) and _from_json(text) is None
+
+
+def csv_cell(item: Any) -> Any:
+    """What is written to CSV for a cell: itself, or the JSON form of a text that a spreadsheet would run.
+
+    Numbers stay numbers, and `read_label` and `KnownLabels` read the text back.
+
+    >>> csv_cell("=1+1"), csv_cell("-1"), csv_cell(-1), csv_cell("north; south"), csv_cell("a;=b")
+    ('"=1+1"', '-1', -1, 'north; south', '"a;=b"')
+    """
+    if not isinstance(item, str):
+        return item
+    if FORMULA.search(item):
+        return item if isinstance(cell(item), int | float) else _json(item)
+    return _json(item) if item.startswith('"') and _from_json(item) is not None else item
 
 
 def _json(item: Hashable) -> str:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sievert.spaces import csv_cell
 from sievert.tables._cells import arrow_cells, arrow_values, refusal
 
 __all__ = [
@@ -87,7 +88,7 @@ class Values:
 def _is_plain(cell: Any) -> bool:
     """Whether a cell is written to CSV as its own text."""
     if isinstance(cell, str):
-        return bool(cell) and not any(letter in cell for letter in ',"\r\n')
+        return bool(cell) and not any(letter in cell for letter in ',"\r\n') and csv_cell(cell) is cell
     return type(cell) is int or type(cell) is float
 
 
@@ -212,9 +213,9 @@ def _arrow() -> Any:
 
 
 def csv_text(rows: Sequence[Sequence[Any]]) -> str:
-    """Rows as CSV."""
+    """Rows as CSV, in which no spreadsheet takes a text for a formula."""
     stream = io.StringIO()
-    csv.writer(stream, lineterminator="\n").writerows(rows)
+    csv.writer(stream, lineterminator="\n").writerows([csv_cell(cell) for cell in row] for row in rows)
     return stream.getvalue()
 
 
