@@ -352,8 +352,13 @@ def test_what_earlier_releases_cost_more_is_said_and_needs_budget(tmp_path: Path
     other = tmp_path / "enough"
     other.mkdir()
     sv.release.run(counting(other, "plain"))
-    done = sv.release.run(counting(other, "people", **FILES["people"]))  # type: ignore[arg-type]
+    file = counting(other, "people", **FILES["people"])  # type: ignore[arg-type]
+    before = sv.release.preview(file)
+    assert (before.eps, before.remaining_after) == (5, 90)
+    assert any("ε = 4 more is charged" in warning for warning in before.warnings)
+    done = sv.release.run(file)
     assert (done.eps, done.remaining) == (5, 90)
+    assert "one owns 5 records at most" in sv.release.account(other / "budget.toml").about
     assert any("ε = 4 more is charged for releases that do not say" in note for note in done.notes)
 
 

@@ -224,7 +224,9 @@ def _about(ledger: Ledger) -> str:
         less = [
             f"; of what {entry.record['carried']} added up, {entry.record['about']}" for entry in carried[:1]
         ]
-        return "".join([ledger.relation.words, *less])
+        owned = ledger.totals.records
+        of = f", of whom one owns {owned} records at most" if owned > 1 else ""
+        return "".join([ledger.relation.words, of, *less])
     return WITHOUT_RELATION if ledger.chain.records else "the pairs of its first release"
 
 

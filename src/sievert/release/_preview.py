@@ -223,7 +223,7 @@ def preview(
         return preview_described(other, output, despite_accept)
     listed = scenario if isinstance(scenario, Scenario) else load_scenario(cast("str | Path", scenario))
     plan = make_plan(listed, output)
-    cost, remaining, column, refusal, about, effect = _ledger(plan)
+    cost, remaining, column, refusal, about, effect, more = _ledger(plan)
     eps = None if cost is None else cost.charged
     accept = acceptance(plan)
     failed = [check for check in accept if not check.passed]
@@ -253,9 +253,13 @@ def preview(
         effect.guess_is_bound,
         effect.factors,
         remaining,
-        None if remaining is None or eps is None or refusal else remaining - eps,
+        None if remaining is None or eps is None or refusal else remaining - eps - more,
         refusal,
-        (*_warnings(plan), *([f"{broken[:1].upper()}{broken[1:]}."] if broken is not None else [])),
+        (
+            *_warnings(plan),
+            *_growth(effect.symbol, more),
+            *([f"{broken[:1].upper()}{broken[1:]}."] if broken is not None else []),
+        ),
         column,
         about,
         accept,
@@ -274,28 +278,41 @@ def preview(
 
 def _ledger(
     plan: Plan,
-) -> tuple[Cost | None, Fraction | None, str | None, str | None, str | None, Effect]:
+) -> tuple[Cost | None, Fraction | None, str | None, str | None, str | None, Effect, Fraction]:
     """What would be charged, what is left now and through which column, why it would be refused, what the
-    ledger adds up, and what the release gives away, alone and with all others."""
+    ledger adds up, what the release gives away, alone and with all others, and what is charged beside it."""
+    none = Fraction(0)
     if plan.unaccounted:
-        return None, None, None, in_the_way(plan), None, effect_of(plan, None, None)
+        return None, None, None, in_the_way(plan), None, effect_of(plan, None, None), none
     if plan.rules.ledger is None:
         missing = 'the file names no ledger; add ledger = "budget.toml" under [release]'
-        return Cost(plan.eps, plan.eps), None, None, missing, None, effect_of(plan, None, None)
+        return Cost(plan.eps, plan.eps), None, None, missing, None, effect_of(plan, None, None), none
     ledger = Ledger.look(plan.ledger_folder, plan.budget(), relation=relation_of(plan), key=plan.ledger_key())
     left = ledger.remaining(plan.columns)
     column = min(left, key=lambda name: (left[name], name is not None))
     about = plan.about_rows or (WITHOUT_RELATION if ledger.relation is None else ledger.relation.words)
     cost = None if plan.pure_eps is None else Cost(plan.pure_eps, plan.pure_eps)
-    refusal = None
+    refusal, more = None, none
     try:
         check_places(ledger)
         cost = charge(plan, ledger)
         ledger.check(cost.charged, plan.columns, plan.unit, share=cost.share)
+        more = ledger.growth(cost.share).get(column, none)
         cost = cost.among(ledger)
     except LedgerError as problem:
         refusal = str(problem).split(";")[0]
-    return cost, left[column], column, refusal or in_the_way(plan), about, effect_of(plan, ledger, cost)
+    effect = effect_of(plan, ledger, cost)
+    return cost, left[column], column, refusal or in_the_way(plan), about, effect, more
+
+
+def _growth(symbol: str, more: Fraction) -> list[str]:
+    """What earlier releases cost more by this one, said before it is charged."""
+    if not more:
+        return []
+    return [
+        f"This file states more records of a person than those before it: {symbol} = {number(more)} more is "
+        "charged for releases that do not say whose row it is."
+    ]
 
 
 def _warnings(plan: Plan) -> list[str]:
