@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import functools
 import itertools
 import json
+import os
+import re
+import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,12 +17,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+import sievert as sv
 from sievert.cli import main
 from sievert.files import digest_of
-from sievert.proofs import Verification, proof_from_dict
+from sievert.proofs import Verification, checker_path, proof_from_dict
+from sievert.proofs._base import _kinds
 from sievert.verification import check_about
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "proofs"))
+from test_every_check import BASES
 
 Content = dict[str, Any]
 
@@ -334,3 +341,316 @@ def test_a_true_proof_of_another_file_is_not_verified_under_a_new_label(folder: 
         if case.options and "--reports" not in case.options:
             bare = checked(relabelled(content, path), path)
             assert not bare.holds, str(bare)
+
+
+A = [["3/4", "1/4"], ["1/4", "3/4"]]
+B = [["5/8", "3/8"], ["3/8", "5/8"]]
+OTHER = [["9/16", "7/16"], ["3/8", "5/8"]]
+RESPONSES = changed(COMPLETE, ("eps = 1.0", 'alpha = "1/3"'), ("[0, 3]", "[0, 399]"))
+CHANNELS: dict[str, tuple[Any, Any, Any]] = {
+    "refinement": (A, B, OTHER),
+    "objecting adversary": (B, A, OTHER),
+    "refinement of families": (
+        RESPONSES,
+        changed(RESPONSES, ('"1/3"', '"1/2"')),
+        changed(RESPONSES, ('"1/3"', '"2/3"')),
+    ),
+    "order of noise": (ANY_TABLE, changed(ANY_TABLE, ("1.0", "0.5")), changed(ANY_TABLE, ("1.0", "0.25"))),
+}
+
+
+def channel(path: Path, given: Any) -> Path:
+    """A channel or a file, as it is given."""
+    if isinstance(given, str):
+        path.with_suffix(".toml").write_text(given, encoding="utf-8")
+        return path.with_suffix(".toml")
+    sv.save(sv.Channel(given), path.with_suffix(".csv"))
+    return path.with_suffix(".csv")
+
+
+@pytest.mark.parametrize("kind", CHANNELS)
+def test_a_comparison_of_other_mechanisms_is_not_verified(tmp_path: Path, kind: str) -> None:
+    given = zip("abc", CHANNELS[kind], strict=True)
+    first, second, third = (channel(tmp_path / name, one) for name, one in given)
+    proof = tmp_path / "proof.json"
+    assert run("compare", first, second, "--proof", proof) in (0, 1)
+    content = json.loads(proof.read_text(encoding="utf-8"))
+    assert content["kind"] == kind
+    assert checked(content, first, second).holds
+    for pair in ((second, first), (first, third), (third, second), (first, first)):
+        forged = checked(relabelled(content, *pair), *pair)
+        assert not forged.holds and not forged.unchecked, str(forged)
+    alone = checked(relabelled(content, first), first)
+    assert not alone.holds, str(alone)
+
+
+def test_runs_that_show_less_are_not_verified(tmp_path: Path) -> None:
+    """Another table of runs, another seed, another confidence; a split that nobody names is not checked."""
+    draw, paths = np.random.default_rng(1), []
+    for name, scale in (("leaky", 0.5), ("quiet", 0.8)):
+        paths.append(tmp_path / f"{name}.csv")
+        secret = draw.integers(0, 2, 4000)
+        noisy = secret + draw.laplace(0, scale, 4000)
+        rows = "".join(f"{x},{y:.6f}\n" for x, y in zip(secret, noisy, strict=True))
+        paths[-1].write_text("input,output\n" + rows)
+    leaky, quiet, proof = *paths, tmp_path / "proof.json"
+    assert run("audit", "--samples", leaky, "--eps", "0.5", "--proof", proof) == 1
+    content = json.loads(proof.read_text(encoding="utf-8"))
+    options = content["options"]
+    assert checked(content, leaky).holds
+    assert run("verify", proof, leaky) == 0 and run("verify", proof, quiet) == 1
+    for path, told in (
+        (quiet, options),
+        (leaky, {**options, "seed": options["seed"] + 1}),
+        (leaky, {**options, "confidence": 0.5}),
+        (leaky, {**options, "delta": 0.1}),
+    ):
+        forged = checked(relabelled(content, path, **told), path)
+        assert not forged.holds and not forged.unchecked, str(forged)
+    split = checked(relabelled(content, leaky), leaky)
+    assert split.unchecked and "seed" in str(split)
+    (tmp_path / "claim.toml").write_text(changed(COMPLETE, ("[0, 3]", "[0, 1]")))
+    both = tmp_path / "claim.toml", leaky
+    assert run("audit", both[0], "--samples", leaky, "--seed", 3, "--proof", proof, "--force") in (0, 1)
+    assert run("verify", proof, *both) == 0 and run("verify", proof, leaky) == 1
+
+
+SUBJECTS = ("policy", "table", "map", "documents", "vectors", "two files", "runs")
+
+
+@pytest.fixture(scope="module")
+def subjects(folder: Path) -> dict[str, tuple[Path, ...]]:
+    """A file of every sort that a proof may be labelled for."""
+    texts = {
+        "policy": RECORDS,
+        "table": changed(TABLE, EPS),
+        "map": MAP,
+        "documents": TEXTS,
+        "vectors": VECTORS,
+    }
+    found = {
+        name: (written(folder / f"of-{name}", Case("limits", text, ())),) for name, text in texts.items()
+    }
+    pair = tuple(channel(folder / name, rows) for name, rows in (("first", A), ("second", B)))
+    runs = folder / "runs.csv"
+    runs.write_text("input,output\n" + "a,x\nb,y\n" * 40)
+    return {**found, "two files": pair, "runs": (runs,)}
+
+
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_no_kind_of_proof_is_verified_for_a_file_that_it_is_not_about(
+    subjects: dict[str, tuple[Path, ...]], subject: str
+) -> None:
+    """True proofs by hand of all kinds, labelled for a file: each is about something else, or not checked."""
+    paths, kinds = subjects[subject], set()
+    for name, base in BASES.items():
+        content = base()
+        kinds.add(content["kind"])
+        options = {"seed": 1} if subject == "runs" else {}
+        forged = checked(relabelled(content, *paths, **options), *paths)
+        assert not forged.holds, (name, str(forged))
+        assert content["kind"] in CHECKED or forged.unchecked, (name, str(forged))
+    assert kinds == set(_kinds())
+
+
+# What commands write about files; a proof of any other kind is labelled for one by its author alone.
+CHECKED = {
+    *(name.partition(",")[0].removesuffix(" asked with --eps") for name in CASES),
+    *CHANNELS,
+    "block sizes",
+    "partitions",
+    "leak in runs",
+    "universal optimality",
+    "universal optimality of blocks",
+}
+
+
+def test_the_verdict_and_the_exit_code_say_which_of_three_it_is(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, content = made(folder, "worst leakage")
+    proof, other = tmp_path / "proof.json", tmp_path / "other.toml"
+    other.write_text(changed(TABLE, EPS))
+    transport = BASES["transport"]()
+    for told, file, code, words in (
+        (content, path, 0, "verified: about"),
+        (
+            relabelled(content, other),
+            other,
+            1,
+            'NOT verified: the proof is labelled for .* its eps is "1", that of the file "2"',
+        ),
+        (relabelled(transport, path), path, 3, "not checked: the proof holds, and its author labels it for"),
+        (
+            relabelled(content, path, eps=1),
+            path,
+            0,
+            r"asked with --eps 1 \(the file itself says ε = 1, observations = 1\)",
+        ),
+    ):
+        proof.write_text(json.dumps(told))
+        capsys.readouterr()
+        assert run("verify", proof, file) == code
+        assert re.search(words, " ".join(capsys.readouterr().out.split())), words
+    proof.write_text(json.dumps(relabelled(transport, path)))
+    assert run("verify", proof, path, "--json") == 3
+    assert "no command writes" in json.loads(capsys.readouterr().out)["unchecked"]
+    assert run("verify", proof) == 0
+    assert "It was compared with no file" in " ".join(capsys.readouterr().out.split())
+
+
+def test_options_are_compared_and_never_believed(folder: Path) -> None:
+    """An option that is added, left out or of another type makes no other claim pass."""
+    path, content = made(folder, "worst leakage asked with --eps")
+    assert content["options"] == {"eps": 0.25} and checked(content, path).holds
+    assert not checked(relabelled(content, path), path).holds
+    assert not checked(relabelled(content, path, eps=0.5), path).holds
+    assert not checked(content, path, eps=1.0).holds and checked(content, path, eps=0.25).holds
+    for options in (
+        {"eps": "0.25"},
+        {"eps": True},
+        {"eps": 0.25, "releases": 1.5},
+        {"eps": 0.25, "seed": 10**400},
+        {"eps": -1.0},
+        {"eps": 1e308},
+        {"eps": 0.25, "guess": 0.5},
+        {"eps": 0.25, "accuracy": -3},
+        {"eps": 0.25, "centre": "\x1b[2J"},
+        {"eps": 0.25, "releases": 10**18},
+        {"eps": 0.25, "of": "nothing"},
+        {"eps": 0.25, "within": 1e400},
+        {"frob": 1},
+    ):
+        try:
+            forged = checked(relabelled(content, path, **options), path)
+        except (sv.SievertError, ValueError):
+            continue
+        assert not forged.holds and "\x1b" not in str(forged), (options, str(forged))
+
+
+def test_a_proof_names_no_file_to_read_but_reports_beside_the_scenario(folder: Path, tmp_path: Path) -> None:
+    path, content = made(folder, "likelihood, of reports that are named")
+    assert content["options"] == {"reports": "reports.csv"} and checked(content, path).holds
+    os.mkfifo(path.with_name("pipe.csv"))
+    (tmp_path / "elsewhere.csv").write_text("report\n0\n")
+    path.with_name("link.csv").symlink_to(tmp_path / "elsewhere.csv")
+    for name in (
+        "../elsewhere.csv",
+        str(tmp_path / "elsewhere.csv"),
+        "pipe.csv",
+        "link.csv",
+        "/dev/stdin",
+        "none",
+        ".",
+        "\0",
+    ):
+        forged = checked(relabelled(content, path, reports=name), path)
+        assert not forged.holds and forged.unchecked, (name, str(forged))
+    private = path.with_name("private.csv")
+    private.write_text("report\n" + "0\n" * 7 + "3\n" * 12345)
+    forged = checked(relabelled(content, path, reports="private.csv"), path)
+    assert not forged.holds and "12345" not in str(forged)
+
+
+# ── proofs alone ────────────────────────────────────────────────────────────────────────────────────
+
+
+TWICE = ("eps", "about", "kind", "options", "space", "lower")
+
+
+@pytest.mark.parametrize("key", TWICE)
+def test_a_key_that_stands_twice_is_refused_by_both_checkers(folder: Path, tmp_path: Path, key: str) -> None:
+    """One checker might take the first and the other the last."""
+    path, content = made(folder, "worst leakage asked with --eps")
+    text = json.dumps(content)
+    twice = text.replace(f'"{key}": ', f'"{key}": 0, "{key}": ', 1)
+    assert twice != text
+    proof = tmp_path / "proof.json"
+    proof.write_text(twice)
+    assert run("verify", proof, path) == 2
+    alone = subprocess.run(
+        [sys.executable, str(checker_path()), str(proof)], capture_output=True, text=True, check=False
+    )
+    assert alone.returncode == 2 and "twice" in alone.stdout
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "NaN",
+        "Infinity",
+        "-Infinity",
+        "1e999",
+        "1" + "0" * 5000,
+        '"1e999999999"',
+        '"\\u0661"',
+        "[" * 60 + "]" * 60,
+    ],
+)
+def test_a_number_that_is_none_is_refused_by_both_checkers(folder: Path, tmp_path: Path, value: str) -> None:
+    path, content = made(folder, "worst leakage asked with --eps")
+    proof = tmp_path / "proof.json"
+    proof.write_text(json.dumps({**content, "eps": "EPS"}).replace('"EPS"', value))
+    assert run("verify", proof, path) in (1, 2)
+    alone = subprocess.run(
+        [sys.executable, str(checker_path()), str(proof)], capture_output=True, text=True, check=False
+    )
+    assert alone.returncode in (1, 2) and "Traceback" not in alone.stdout + alone.stderr
+
+
+@pytest.mark.parametrize(
+    "text", ["\x1b[2J\x1b[31mverified", "a\u202eb", "\r\nverified: about", "sha256:\u0430"]
+)
+def test_what_a_proof_calls_itself_steers_no_terminal(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str
+) -> None:
+    path, content = made(folder, "worst leakage")
+    proof = tmp_path / "proof.json"
+    for told in (
+        {**content, "about": text},
+        {**relabelled(content, path), "options": {text: 1}},
+        {**relabelled(content, path), "options": {"centre": text}},
+        {**content, "labels": [text] * 4, "meaning": text, "statement": text},
+    ):
+        proof.write_text(json.dumps(told))
+        capsys.readouterr()
+        assert run("verify", proof, path) == 1
+        shown = capsys.readouterr()
+        assert not any(letter in shown.out + shown.err for letter in "\x1b\u202e\r")
+        assert "\nverified" not in shown.out
+
+
+def test_a_page_says_that_its_proof_is_its_authors(folder: Path, tmp_path: Path) -> None:
+    """The proof in a page is the one that `--proof` saves; the page tells how to compare it with the file."""
+    path, content = made(folder, "worst leakage")
+    page = tmp_path / "page.html"
+    assert run("limits", path, "--report", page) == 0
+    text = page.read_text(encoding="utf-8")
+    carried = re.search(r'<a download="proof.json" href="data:application/json;base64,([^"]+)">', text)
+    assert carried is not None
+    assert json.loads(base64.b64decode(carried[1])) == content
+    assert "knows no file" in text and "compares it with the file" in text
+
+
+@pytest.mark.parametrize("older", [False, True])
+def test_a_proof_that_is_not_made_is_said_in_the_exit_code(
+    tmp_path: Path, older: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No answer without a certificate leaves an older proof in silence."""
+    proof, path = tmp_path / "proof.json", tmp_path / "file.toml"
+    words = ["--force"] if older else []
+    for command, text, code, said in (
+        ("limits", TEXTS, 3, "There is no certificate to save"),
+        ("limits", VECTORS, 3, "There is no certificate to save"),
+        ("estimate", TABLE, 2, "--proof: only reports that are counted one by one"),
+    ):
+        written(tmp_path, Case(command, text, ()))
+        if older:
+            proof.write_text("{}")
+        for form in ([], ["--json"]):
+            capsys.readouterr()
+            assert run(command, path, "--proof", proof, *words, *form) == code, command
+            shown = capsys.readouterr()
+            told = " ".join((shown.out + shown.err).split())
+            assert said in told and (code == 2 or ("is from an earlier run" in told) == older), told
+            assert proof.exists() == older

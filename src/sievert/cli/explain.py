@@ -206,17 +206,11 @@ def _accurate(
     as_json: bool,
 ) -> None:
     from sievert.errors import MechanismError
-    from sievert.mechanisms import Accuracy
-    from sievert.numerics import brief, choice, positive
-    from sievert.questions import accurate_report
+    from sievert.questions import accuracy_asked, accurate_report
 
-    share = 0.95 if confidence is None else confidence
-    if not 0 < share < 1:
-        raise MechanismError(f"--confidence is {brief(confidence)}; give a number between 0 and 1")
+    wanted = accuracy_asked(within, confidence, of)
     if scenario is not None and cells is not None:
         raise MechanismError("--cells goes without a file; the file's query says how many there are")
-    which: Any = choice("--of", "cell" if of is None else of, ("cell", "all", "total"), MechanismError)
-    wanted = Accuracy(within=positive("--accuracy", within, MechanismError), confidence=share, of=which)
     found = accurate_report(wanted, 1 if cells is None else cells, scenario, releases)
     told = {"accuracy": within, "confidence": confidence, "of": of, "releases": releases}
     _present(found, scenario, told, asked, as_json)

@@ -38,7 +38,7 @@ def design_question(
     *,
     alpha: object = None,
 ) -> dict[str, Any] | None:
-    """The question that a proof of this kind about the best mechanism answers; None for other kinds.
+    """The question that a proof of this kind and size about the best mechanism answers; None for others.
 
     >>> import sievert as sv
     >>> metric, loss = sv.metrics.line(4), sv.losses.absolute(4)
@@ -49,6 +49,8 @@ def design_question(
     False
     """
     metric = target_metric(policy_or_metric)
+    if not isinstance(proof, OptimalDesignProof | ExactDesignProof) or proof.space.size != metric.size:
+        return None
     belief = as_prior(prior, metric.points)
     wanted = as_loss(loss, metric.points)
     require_few_entries(metric, wanted)

@@ -83,14 +83,28 @@ def _questions(proof: Proof, policy: Target, eps: float) -> Iterator[dict[str, A
             parts = tuple(WorstLeakageProof(space.proof, level, {}, None) for space in spaces)
             yield ProductLeakageProof(level, parts, records).question()
         return
+    size = _size_of(proof)
+    if size is None or size > target.size:
+        return
     # Points at distance 0 are one: what is solved, and proved, has each of them once.
     merged = together(target) if isinstance(target, Metric) else None
+    if size != (target if merged is None else merged[0]).size:
+        return
     space = space_of(target if merged is None else merged[0])
     if isinstance(proof, ProductLeakageProof):
         yield {"eps": str(level), "copies": records, "given": space.proof.to_data()}
     if isinstance(proof, WorstLeakageProof):
         one = WorstLeakageProof(space.proof, level, {}, None, copies=records, labels=tuple(space.labels))
         yield one.question()
+
+
+def _size_of(proof: Proof) -> int | None:
+    """How many points a proof is about, so that no space of another size is made; None: it has no space."""
+    if isinstance(proof, ProductLeakageProof):
+        return None if proof.given is None else proof.given.size
+    if isinstance(proof, WorstLeakageProof | ApproximateProof | GroupsProof):
+        return proof.space.size
+    return None
 
 
 # ── What a claim lets anybody guess ─────────────────────────────────────────────────────────────────────────
@@ -158,6 +172,8 @@ def _at(
         yield MapLeakageProof(
             level, grid.exact_step, grid.rows, grid.columns, nothing, None, given
         ).question()
+    if _size_of(proof) != target.size:
+        return
     if isinstance(proof, WorstLeakageProof | ApproximateProof):
         yield from _program(proof, adjacency_space(target, delta > 0), eps, delta, np.diag(weights))
     if isinstance(proof, WorstLeakageProof) and not delta:
@@ -179,6 +195,8 @@ def _program(
 
 def _of_groups(proof: Proof, claim: Claim, policy: Policy) -> Iterator[Asked]:
     """Public knowledge: the databases that one record leaves open, the others known."""
+    if _size_of(proof) != policy.size:
+        return
     groups = individual_groups(policy)
     single = isinstance(claim, ApproximateClaim) and claim.releases == 1
     space = explicit_space(policy)

@@ -13,6 +13,7 @@ from ._accept import Promise as Promise
 from ._accept import checks as checks
 from ._accept import kept_promise as kept_promise
 from ._accept import record_belief as record_belief
+from ._accuracy import accuracy_asked as accuracy_asked
 from ._accuracy import accurate_report as accurate_report
 from ._beside import SAYS_NOTHING as SAYS_NOTHING
 from ._beside import bounded_words as bounded_words

@@ -6,11 +6,13 @@ from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sievert.channels import GaussianLaw, GeometricLaw, Privacy
+from sievert.errors import MechanismError
 from sievert.limits import explain
 from sievert.mechanisms import Accuracy, geometric_law, largest_scale, least_level, squared_sensitivity
+from sievert.numerics import brief, choice, positive
 from sievert.questions.explain import ClaimReport, explain_file, report_of
 
 if TYPE_CHECKING:
@@ -19,7 +21,20 @@ if TYPE_CHECKING:
     from sievert.channels import NoiseLaw
     from sievert.files import Scenario
 
-__all__ = ["accurate_report"]
+__all__ = ["accuracy_asked", "accurate_report"]
+
+
+def accuracy_asked(within: float, confidence: float | None = None, of: str | None = None) -> Accuracy:
+    """The accuracy that options ask for.
+
+    >>> accuracy_asked(3.0).words()
+    'each cell within 3 with probability at least 95%'
+    """
+    share = 0.95 if confidence is None else confidence
+    if not 0 < share < 1:
+        raise MechanismError(f"--confidence is {brief(confidence)}; give a number between 0 and 1")
+    which: Any = choice("--of", "cell" if of is None else of, ("cell", "all", "total"), MechanismError)
+    return Accuracy(within=positive("--accuracy", within, MechanismError), confidence=share, of=which)
 
 
 def accurate_report(

@@ -339,7 +339,7 @@ def reports_beside(scenario: Described, reports: Sequence[str | Path]) -> str | 
 
 def reports_named(scenario: Described, name: str) -> list[Path]:
     """The reports that a proof names, which somebody else wrote: one regular file beside the scenario's."""
-    path = (scenario.folder / name).resolve()
+    path = (scenario.folder / name.replace("\0", "?")).resolve()
     if not path.is_relative_to(scenario.folder.resolve()) or not path.is_file():
         raise FileError(
             f"the proof names the reports {brief(name)}, and only a file in the folder of {scenario.source} "

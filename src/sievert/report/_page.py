@@ -253,7 +253,8 @@ def _offer() -> str:
     return (
         f'<p>Check this page yourself: {CHECKER_LINK} href="data:text/x-python;charset=utf-8;base64,'
         f'{content}">verify.py</a> is one file that needs Python alone; <code>python verify.py proof.json'
-        "</code> checks the saved proof in exact fractions.</p>"
+        "</code> checks the claim of the saved proof in exact fractions, and knows no file; <code>sievert "
+        "verify proof.json FILE</code> compares it with the file that this page is about.</p>"
     )
 
 

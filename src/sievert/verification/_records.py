@@ -8,7 +8,6 @@ from typing import Any
 
 from sievert.files import Scenario, file_eps
 from sievert.limits import guess_questions, worst_leakage_questions
-from sievert.mechanisms import Accuracy
 from sievert.proofs import (
     ApproximateProof,
     ClosedLeakageProof,
@@ -36,7 +35,7 @@ from sievert.proofs import (
     UniversalProof,
     WorstLeakageProof,
 )
-from sievert.questions import accurate_report, record_belief
+from sievert.questions import accuracy_asked, accurate_report, record_belief
 from sievert.questions.design import design_questions
 from sievert.questions.estimate import estimate_question
 from sievert.questions.explain import file_claim, weakest_for_file
@@ -129,9 +128,7 @@ def _explained(scenario: Scenario, proof: Proof, told: Mapping[str, Any]) -> Ite
     claim = {name: value for name, value in told.items() if name in CLAIM}
     releases = told.get("releases")
     if "accuracy" in told:
-        wanted = Accuracy(
-            within=told["accuracy"], confidence=told.get("confidence", 0.95), of=told.get("of", "cell")
-        )
+        wanted = accuracy_asked(told["accuracy"], told.get("confidence"), told.get("of"))
         explanation = accurate_report(wanted, scenario=scenario, releases=releases).explanation
     elif "guess" in told:
         solve = told.get("solve", "releases" if claim.keys() & {"eps", "rho", "sigma"} else "eps")

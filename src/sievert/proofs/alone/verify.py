@@ -3030,8 +3030,8 @@ def main(arguments: Sequence[str] | None = None, bounded: bool = False) -> int:
             print(json.dumps(said, ensure_ascii=False))
             continue
         print(f"{('verified', 'NOT verified', 'no proof', 'not checked')[code]} in {taken:.2f} s: {words}")
-        if code == 0 and about:
-            print(f"about the question with digest {about if about.isprintable() else ascii(about)}")
+        if code == 0:
+            print(f"compared with no file; labelled for the digest {ascii(about or 'none')[1:-1]}")
     return worst
 
 
