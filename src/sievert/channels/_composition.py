@@ -35,6 +35,8 @@ __all__ = [
 LARGEST_DENSE = 100_000_000
 LARGEST_TYPES = 20_000_000
 LARGEST_EXACT_TYPES = 2_000_000
+# Sets of outputs among which one that lies within another is looked for.
+MOST_KINDS = 200
 
 
 def require_dense(rows: int, columns: int, what: str) -> None:
@@ -117,18 +119,28 @@ def repeated(channel: Channel, times: int) -> Channel:
     n, m = channel.shape
     count = whole("times", times, ChannelError)
     size = _number_of_types(m, count)
+    listed, large = None, size
+    if size * max(n, m) > LARGEST_TYPES or (channel.form == "exact" and size * count > LARGEST_EXACT_TYPES):
+        # What no input ever shows is not listed.
+        kinds = _possible_kinds(channel)
+        listed = [(kind, _number_of_types(len(kind), count)) for kind in kinds]
+        size = sum(many for _, many in listed)
+        # One output alone is certain: no power and no factorial.
+        large = sum(many for kind, many in listed if len(kind) > 1)
     way = "sv.success_probability and sv.breaches answer for many observations without listing them"
     require_size(size * max(n, m), LARGEST_TYPES, f"the outcomes of {count} repetitions", way)
     if channel.form == "exact":
-        require_size(size * count, LARGEST_EXACT_TYPES, f"the exact outcomes of {count} repetitions", way)
-    types = _types(m, count, size)
+        require_size(size + large * count, LARGEST_EXACT_TYPES, f"the exact outcomes of {count} repetitions", way)
+    types = _types(m, count, size) if listed is None else _types_within(m, count, listed)
+    size = len(types)
     outputs = CheckedLabels(map(tuple, types.tolist()))
     data = _data(channel, channel.form)
     if channel.form == "exact":
-        joined: NDArray[Any] = np.array(
-            [[_multinomial(kind) * _power(row, kind) for kind in types.tolist()] for row in data.tolist()],
-            dtype=object,
-        )
+        joined: NDArray[Any] = np.full((n, size), Fraction(0), dtype=object)
+        impossible = np.asarray(data == 0, dtype=np.int64) @ (types > 0).T
+        for i, k in np.argwhere(impossible == 0).tolist():
+            kind = types[k].tolist()
+            joined[i, k] = _multinomial(kind) * _power(data[i].tolist(), kind)
         return channel.trusted(joined, "exact", channel.inputs, outputs)
     # 0·log 0 = 0: an output that never occurs may have a zero probability.
     logs = channel.log_matrix
@@ -137,6 +149,27 @@ def repeated(channel: Channel, times: int) -> Channel:
     weights = gammaln(count + 1) - gammaln(types + 1).sum(axis=1)
     joined = np.where(impossible, -np.inf, possible + weights)
     return channel.trusted(joined, "log", channel.inputs, outputs)
+
+
+def _possible_kinds(channel: Channel) -> list[tuple[int, ...]]:
+    """The sets of outputs that inputs show, without those that lie within another."""
+    shown = channel.exact_or_rounded() != 0 if channel.form != "log" else ~np.isneginf(channel.log_matrix)
+    kinds = sorted({tuple(np.flatnonzero(row).tolist()) for row in shown}, key=len, reverse=True)
+    kept: list[tuple[int, ...]] = []
+    for kind in kinds:
+        if len(kept) > MOST_KINDS or not any(set(kind) <= set(other) for other in kept):
+            kept.append(kind)
+    return kept
+
+
+def _types_within(outputs: int, times: int, kinds: list[tuple[tuple[int, ...], int]]) -> NDArray[np.int64]:
+    """All ways to share `times` observations among the outputs of one of some sets."""
+    parts = []
+    for kind, size in kinds:
+        part = np.zeros((size, outputs), dtype=np.int64)
+        part[:, list(kind)] = _types(len(kind), times, size)
+        parts.append(part)
+    return np.unique(np.concatenate(parts), axis=0)[::-1]
 
 
 def _number_of_types(outputs: int, times: int) -> int:

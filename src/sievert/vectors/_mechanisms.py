@@ -14,7 +14,7 @@ from typing import Any
 
 import flint
 import numpy as np
-from scipy.special import expit, gammaincinv, log_ndtr, ndtri
+from scipy.special import expit, gammaincinv, log_expit, log_ndtr, ndtri
 
 from sievert.arrays import FloatArray
 from sievert.channels import Channel
@@ -225,11 +225,12 @@ def soft_sign_channel(
         )
     chances, scaled = one_chances(x, hashing, scale, noise, clip)
     require_size(len(chances) << hashing.bits, LARGEST_TABLE, "the channel", "take fewer vectors or bits")
-    others = expit(-log_odds(scaled, noise, None if clip is None else float(clip)))
-    found = np.ones((len(chances), 1))
-    for one, zero in zip(chances.T, others.T, strict=True):
-        found = np.concatenate([found * zero[:, None], found * one[:, None]], axis=1)
-    return Channel(found, outputs=range(2**hashing.bits), normalise=True)
+    odds = log_odds(scaled, noise, None if clip is None else float(clip))
+    # Logarithms: a bit that is almost sure has a chance of the other side that no float holds.
+    found = np.zeros((len(chances), 1))
+    for one, zero in zip(log_expit(odds).T, log_expit(-odds).T, strict=True):
+        found = np.concatenate([found + zero[:, None], found + one[:, None]], axis=1)
+    return Channel.from_log(found, outputs=range(2**hashing.bits), normalise=True)
 
 
 def one_chances(
