@@ -212,3 +212,18 @@ def test_infinite_geometric_noise_composes_through_its_finite_equivalent() -> No
     assert noise.after({"a": 2}).is_equivalent(truncated.after({"a": 2}))
     with pytest.raises(ChannelError, match="infinitely many outputs; use"):
         noise.then(truncated)
+
+
+def test_repetitions_list_only_what_can_be_observed() -> None:
+    certain = sv.Channel.identity(4).repeated(100)
+    assert certain.shape == (4, 4)
+    assert sv.capacity(certain).factor == 4
+    assert sv.capacity(sv.Channel.identity(300).repeated(10**6)).factor == 300
+    # Two blocks, one of whose outputs is certain under a third input.
+    blocks = sv.Channel([["1/2", "1/2", 0, 0], [0, 0, "1/2", "1/2"], [0, 0, 0, 1]])
+    small, large = blocks.repeated(3), blocks.repeated(300)
+    assert small.shape == (3, 20)
+    assert large.shape == (3, 602)
+    for channel, times in ((small, 3), (large, 300)):
+        assert sv.capacity(channel).factor == 3 - Fraction(1, 2**times)
+        assert all(sum(row) == 1 for row in channel.exact.tolist())

@@ -249,3 +249,16 @@ def test_a_guess_at_all_bits_is_taken_bit_by_bit(monkeypatch: pytest.MonkeyPatch
     listed[[0, 2**12 - 1]] = 0.5
     two = sv.posterior_vulnerability(sv.vectors.channel(12, 0.5), listed).value
     assert float(two) == pytest.approx((1 + sv.vectors.accountant(12, 1.0, 0.5).delta(0.0)) / 2, rel=1e-12)
+
+
+@pytest.mark.parametrize("logit", [20.0, 800.0, 5000.0])
+def test_soft_signs_that_are_almost_certain_have_a_finite_loss(logit: float) -> None:
+    hashed = sv.vectors.HyperplaneLSH(2, 1, seed=7)
+    first = hashed.projections(np.array([[1.0, 0.0]]))[0, 0]
+    # Opposite vectors: the log-odds of the one bit are ±logit.
+    scale = abs(float(first)) / logit
+    found = sv.vectors.soft_sign_channel([[1.0, 0.0], [-1.0, 0.0]], hashed, scale)
+    assert sv.epsilon(found, sv.metrics.discrete(2)).nats == pytest.approx(logit)
+    assert np.isfinite(found.log_matrix).all()
+    clipped = sv.vectors.soft_sign_channel([[1.0, 0.0], [-1.0, 0.0]], hashed, 0, clip=logit)
+    assert sv.epsilon(clipped, sv.metrics.discrete(2)).nats == pytest.approx(logit)

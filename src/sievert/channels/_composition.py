@@ -130,7 +130,9 @@ def repeated(channel: Channel, times: int) -> Channel:
     way = "sv.success_probability and sv.breaches answer for many observations without listing them"
     require_size(size * max(n, m), LARGEST_TYPES, f"the outcomes of {count} repetitions", way)
     if channel.form == "exact":
-        require_size(size + large * count, LARGEST_EXACT_TYPES, f"the exact outcomes of {count} repetitions", way)
+        require_size(
+            size + large * count, LARGEST_EXACT_TYPES, f"the exact outcomes of {count} repetitions", way
+        )
     types = _types(m, count, size) if listed is None else _types_within(m, count, listed)
     size = len(types)
     outputs = CheckedLabels(map(tuple, types.tolist()))
@@ -192,7 +194,7 @@ def _types(outputs: int, times: int, size: int) -> NDArray[np.int64]:
 
 
 def _multinomial(counts: list[int]) -> int:
-    return math.factorial(sum(counts)) // math.prod(math.factorial(k) for k in counts)
+    return math.prod(math.comb(sum(counts[: place + 1]), k) for place, k in enumerate(counts) if k)
 
 
 def _power(row: list[Any], counts: list[int]) -> Any:

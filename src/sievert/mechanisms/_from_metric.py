@@ -12,6 +12,7 @@ from sievert.channels import ROW_SUM_TOLERANCE, Channel, require_dense
 from sievert.errors import MechanismError
 from sievert.kinds import kind
 from sievert.mechanisms._family import Family, LevelledFamily, privacy
+from sievert.mechanisms._truncated import takes_too_long
 from sievert.numerics import brief, exact_solve, fractions_of, log_of, log_sum
 from sievert.policies import Answers, Policy, Query
 from sievert.spaces import Metric, metric_of
@@ -95,7 +96,10 @@ def tight_constraints(metric: Metric, eps: float | None = None, *, alpha: object
     _refuse_coinciding(metric)
     finite = distances[np.isfinite(distances)]
     if level.alpha is not None and (level.alpha == 0 or np.array_equal(finite, np.rint(finite))):
-        return _exact_tight(metric, level.alpha)
+        edges = metric.edges
+        known = edges is not None and len(edges) == metric.size - 1 and finite.size == distances.size
+        if not (known and level.alpha > 0 and takes_too_long(metric.size, level.alpha)):
+            return _exact_tight(metric, level.alpha)
     with np.errstate(invalid="ignore", over="ignore"):
         logs = np.where(distances == 0, 0.0, -level.eps * distances)
     on_tree = _tree_weights(metric, level.eps)

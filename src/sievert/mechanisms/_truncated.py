@@ -29,15 +29,15 @@ from sievert.sampling import (
 )
 from sievert.spaces import EvenNumbers, Metric
 
-__all__ = ["TruncatedGeometricChannel"]
+__all__ = ["TruncatedGeometricChannel", "takes_too_long"]
 # A witness ratio of more bits than this is not written out.
 LARGEST_RATIO_BITS = 8000
-# Entries of a matrix that is listed as fractions, and bits squared over all of them: some ten seconds.
-LARGEST_LISTED, MOST_WORK = 2_000_000, 10_000_000_000_000
+# Entries of a matrix that is listed as fractions, and bits squared over all of them: half a second.
+LARGEST_LISTED, MOST_WORK = 2_000_000, 40_000_000_000
 
 
-def _takes_too_long(size: int, alpha: Fraction) -> bool:
-    """Whether matrices that are still listed have entries of so many digits that exact sums take minutes.
+def takes_too_long(size: int, alpha: Fraction) -> bool:
+    """Whether matrices that are still listed have entries of so many digits that exact sums take seconds.
 
     An entry has as many digits as alpha times the distance, and an addition costs their square.
     """
@@ -51,7 +51,7 @@ class TruncatedGeometricChannel(StructuredChannel):
     def __init__(
         self, size: int, level: Privacy, inputs: Iterable[object], outputs: Iterable[object] | None = None
     ) -> None:
-        form = "log" if level.alpha is None or _takes_too_long(size, level.alpha) else "exact"
+        form = "log" if level.alpha is None or takes_too_long(size, level.alpha) else "exact"
         labels = inputs if isinstance(inputs, range | EvenNumbers) else list(inputs)
         super().__init__(form, (size, size), labels, labels if outputs is None else outputs)  # type: ignore[arg-type]
         self.level = level
