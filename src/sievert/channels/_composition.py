@@ -139,8 +139,8 @@ def repeated(channel: Channel, times: int) -> Channel:
     data = _data(channel, channel.form)
     if channel.form == "exact":
         joined: NDArray[Any] = np.full((n, size), Fraction(0), dtype=object)
-        impossible = np.asarray(data == 0, dtype=np.int64) @ (types > 0).T
-        for i, k in np.argwhere(impossible == 0).tolist():
+        never = np.asarray(data == 0, dtype=np.int64) @ (types > 0).T
+        for i, k in np.argwhere(never == 0).tolist():
             kind = types[k].tolist()
             joined[i, k] = _multinomial(kind) * _power(data[i].tolist(), kind)
         return channel.trusted(joined, "exact", channel.inputs, outputs)
@@ -155,7 +155,7 @@ def repeated(channel: Channel, times: int) -> Channel:
 
 def _possible_kinds(channel: Channel) -> list[tuple[int, ...]]:
     """The sets of outputs that inputs show, without those that lie within another."""
-    shown = channel.exact_or_rounded() != 0 if channel.form != "log" else ~np.isneginf(channel.log_matrix)
+    shown = np.asarray(_data(channel, channel.form) != (-np.inf if channel.form == "log" else 0), dtype=bool)
     kinds = sorted({tuple(np.flatnonzero(row).tolist()) for row in shown}, key=len, reverse=True)
     kept: list[tuple[int, ...]] = []
     for kind in kinds:

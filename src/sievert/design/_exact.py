@@ -65,6 +65,13 @@ def solve_exactly(
         return ExactOptimum(
             found[0], proof.value(), f"{words}: the best answer for each, in fractions", proof
         )
+    if len(pieces) == 1 and pieces[0].size == metric.size and pieces[0].shape == "uniform":
+        known = _uniform(problem, pieces[0], decay.alpha, cost)
+        if known is not None:
+            proof = ExactDesignProof(problem.space, decay.alpha, prior, table, *known)
+            if proof.bound() == (value := proof.value()):
+                words = "discrete metric, Bayes risk: randomised response on the most valuable inputs"
+                return ExactOptimum(known[0], value, f"{words}, in fractions", proof)
     if cost.size > LARGEST_PROGRAM:
         return None
     return _program(problem, decay.alpha, prior, table, cost)
@@ -94,6 +101,41 @@ def _line(problem: Problem, piece: Piece, alpha: Fraction, cost: ObjectArray) ->
         for w in range(values.shape[1])
         if values[k, w] > 0
     ]
+    return channel, tuple(multipliers)
+
+
+def _uniform(problem: Problem, piece: Piece, alpha: Fraction, cost: ObjectArray) -> Multiplied | None:
+    """Costs that one action lowers at each point of a discrete metric: randomised response on some of them.
+
+    With V the largest (w_1 + … + w_k)/(1 + (k-1)·a) of what hits are worth, in falling order, an input among
+    these k carries (w - a·V)/(1 - a) to every other one.
+    """
+    a = alpha ** int(problem.space.lengths[piece.edges[0]])
+    most = np.array([max(row) for row in cost.tolist()], dtype=object)
+    gain = most[:, None] - cost
+    if a == 1 or (np.asarray(gain > 0, dtype=np.int64).sum(axis=0) > 1).any():
+        return None
+    worth, action = gain.max(axis=1), gain.argmax(axis=1)
+    order = sorted(range(piece.size), key=lambda point: -worth[point])
+    sums = np.cumsum(worth[order])
+    values = [total / (1 + k * a) for k, total in enumerate(sums.tolist())]
+    count = values.index(max(values)) + 1
+    top, value = order[:count], values[count - 1]
+    if not value:
+        return None
+    channel = np.full(cost.shape, Fraction(0), dtype=object)
+    channel[:, action[top]] = Fraction(1, count)
+    channel[np.ix_(top, action[top])] = a / (1 + (count - 1) * a)
+    channel[top, action[top]] = 1 / (1 + (count - 1) * a)
+    edge_of = {tuple(pair): edge for edge, pair in enumerate(problem.space.pairs.tolist())}
+    multipliers = []
+    for w, hit in enumerate(np.where((gain > 0).any(axis=0), (gain > 0).argmax(axis=0), -1).tolist()):
+        for point in top:
+            carried = (worth[point] - a * value) / (1 - a)
+            if hit in (-1, point) or carried <= 0:
+                continue
+            arc = 2 * edge_of[min(point, hit), max(point, hit)] + int(point > hit)
+            multipliers.append((arc, w, Fraction(carried)))
     return channel, tuple(multipliers)
 
 

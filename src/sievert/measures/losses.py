@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sievert.arrays import AnyArray, FloatArray
 from sievert.errors import GainError
 from sievert.measures import gains
 from sievert.measures._adversary import (
@@ -54,6 +55,9 @@ __all__ = [
     "tolerance",
     "within",
 ]
+
+# Distances and their squares that floats hold without rounding.
+LARGEST_WHOLE = 2.0**53
 
 
 def __dir__() -> list[str]:
@@ -235,10 +239,12 @@ def distance(metric: Metric) -> MatrixAdversary:
     --------
     >>> from sievert.spaces import metrics
     >>> distance(metrics.cycle(4)).matrix[0].tolist()
-    [0.0, 1.0, 2.0, 1.0]
+    [0, 1, 2, 1]
     """
     metric = metric_of(metric)
-    return matrix_adversary(metric.matrix, metric.points, "distance", is_loss=True, secrets=metric.points)
+    return matrix_adversary(
+        _whole(metric.matrix), metric.points, "distance", is_loss=True, secrets=metric.points
+    )
 
 
 def squared_distance(metric: Metric) -> MatrixAdversary:
@@ -260,11 +266,11 @@ def squared_distance(metric: Metric) -> MatrixAdversary:
     --------
     >>> from sievert.spaces import metrics
     >>> squared_distance(metrics.cycle(4)).matrix[0].tolist()
-    [0.0, 1.0, 4.0, 1.0]
+    [0, 1, 4, 1]
     """
     metric = metric_of(metric)
     with np.errstate(over="ignore"):
-        table = metric.matrix**2
+        table = _whole(metric.matrix**2)
     return matrix_adversary(table, metric.points, "squared distance", is_loss=True, secrets=metric.points)
 
 
@@ -296,6 +302,12 @@ def within(metric: Metric, radius: float) -> MatrixAdversary:
     return matrix_adversary(
         table, metric.points, f"off by more than {radius:g}", is_loss=True, secrets=metric.points
     )
+
+
+def _whole(table: FloatArray) -> AnyArray:
+    """Whole numbers as such, so that what is made of them stays exact."""
+    inside = np.isfinite(table) & (np.abs(table) < LARGEST_WHOLE)
+    return table.astype(np.int64) if (inside & (table == np.floor(table))).all() else table
 
 
 def _brief(value: object) -> str:
