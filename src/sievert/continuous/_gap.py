@@ -301,7 +301,9 @@ releasing every digit
         raise MechanismError(f"eps is {brief(eps)} and cells is {brief(cells)}; give exactly one of them")
     if cells is None:
         level = finite_eps(eps)
-        count = max(1, math.ceil(level * width / (2 * reach)))
+        needed = level * width / (2 * reach)
+        require_size(needed, 1e300, "the cells", "give a smaller eps, a narrower interval or more to lose")
+        count = max(1, math.ceil(needed))
     else:
         count = whole("cells", cells, MechanismError)
         level = 2 * count * reach / width

@@ -104,7 +104,13 @@ def hyper_distance(
     value = float(kantorovich(p, q, Metric(apart)))
     move = None
     if move_by is not None:
-        plan = as_channel(move_by, "move_by").matrix * sides[0][0][:, None]
+        moved = as_channel(move_by, "move_by")
+        if moved.shape != (here, len(sides[1][0])):
+            raise ChannelError(
+                f"move_by has shape {moved.shape}; it must lead from the {here} posteriors of first to the "
+                f"{len(sides[1][0])} of second"
+            )
+        plan = moved.matrix * sides[0][0][:, None]
         move = float((plan * apart[:here, here:]).sum())
     neighbours = np.abs(np.diff(cumulative[:here], axis=0)) @ np.diff(at) if here > 1 else np.zeros(1)
     return HyperDistance(value, move, float(neighbours.max()))

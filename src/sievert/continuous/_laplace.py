@@ -27,11 +27,13 @@ from sievert.mechanisms import (
     privacy,
     rational_power,
 )
-from sievert.numerics import brief, is_whole, log_of, taken, whole
+from sievert.numerics import brief, is_whole, log_of, require_size, taken, whole
 from sievert.results import guarded
 from sievert.spaces import EvenNumbers, metrics
 
 __all__ = ["TruncatedLaplace", "grid", "grid_geometric", "lifted", "realised_epsilon", "truncated_laplace"]
+# Points of a finer grid: each is a label.
+MOST_LIFTED = 200_000
 LARGEST_GRID = 10_000_000
 # Points of a grid that are listed one by one.
 LARGEST_LIST = 2000
@@ -299,6 +301,7 @@ def lifted(channel: Channel, finer: int) -> Channel:
         raise MechanismError(
             "channel: its inputs are not the points of a grid; they must be equally far apart"
         )
+    require_size(cells * times, MOST_LIFTED, "the points of the finer grid", "choose a smaller finer")
     require_dense(cells * times + 1, given.shape[1], "the lifted channel")
     rows = np.minimum(np.arange(cells * times + 1) // times, cells - 1)
     inputs = [int(x) if x.denominator == 1 else x for x in grid(cells * times, (points[0], points[-1]))]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sievert.errors import MetricError
+from sievert.numerics import brief
 from sievert.numerics import function as callable_of
 from sievert.results import guarded
 from sievert.spaces import Metric, label, metric_of
@@ -107,4 +108,10 @@ def induced_metric(metric: Metric, function: Callable[[Any], Any]) -> Metric:
 
 def _values(metric: Metric, function: Callable[[Any], Any]) -> list[Hashable]:
     callable_of("function", function, "an input", MetricError)
-    return [label(function(point)) for point in metric.points]
+    values = []
+    for point in metric.points:
+        try:
+            values.append(label(function(point)))
+        except (TypeError, ValueError, KeyError, IndexError, AttributeError) as problem:
+            raise MetricError(f"function fails on the point {brief(point)}: {problem}") from problem
+    return values

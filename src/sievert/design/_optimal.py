@@ -227,12 +227,26 @@ def optimal_mechanism(
         raise MechanismError(f"stretch is {brief(stretch)}; it must be a number ≥ 1")
     require_few_entries(metric, wanted)
     decay = decay_of(level, metric)
+    with on_device(device):
+        return _designed(metric, decay, belief, wanted, level, method, share, stretch)
+
+
+def _designed(
+    metric: Metric,
+    decay: Decay,
+    belief: NDArray[Any],
+    wanted: MatrixAdversary,
+    level: Privacy,
+    method: str,
+    gap: float,
+    stretch: float,
+) -> OptimalMechanism:
+    """In fractions where everything is rational and small, else certified."""
     if method == "exact" or (method == "auto" and level.alpha is not None):
         found = _exact(metric, decay, belief, wanted, level, insist=method == "exact")
         if found is not None:
             return found
-    with on_device(device):
-        return _certified(metric, decay, belief, wanted, level, method, share, stretch)
+    return _certified(metric, decay, belief, wanted, level, method, gap, stretch)
 
 
 def require_few_entries(metric: Metric, wanted: MatrixAdversary) -> None:

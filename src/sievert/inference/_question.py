@@ -24,7 +24,7 @@ from sievert.inference._solver import LOOSE as CLOSE
 from sievert.inference._solver import Solver
 from sievert.inference._worlds import worlds
 from sievert.measures import as_gain
-from sievert.numerics import as_fraction, brief, flag, is_exact, read_eps
+from sievert.numerics import as_fraction, brief, flag, is_exact, read_eps, require_float
 from sievert.programs import Unsolved
 from sievert.proofs import FrontierProof, Neighbours, exact_rows
 from sievert.spaces import metric_of
@@ -121,7 +121,8 @@ class Question:
         for item, before in zip((items[owner] for owner in self.owners), self.before, strict=True):
             try:
                 value = as_fraction(item) if is_exact(item) else read_eps(float(item))
-            except (TypeError, ValueError):
+                require_float("limits", value, PolicyError)
+            except (TypeError, ValueError, OverflowError):
                 raise PolicyError(f"limits has the entry {brief(item)}; give probabilities") from None
             if value < before and float(before) - float(value) > SAME_LIMIT:
                 raise PolicyError(

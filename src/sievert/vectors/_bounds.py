@@ -39,6 +39,8 @@ __all__ = [
 
 # What a binomial tail of SciPy may be off by, relatively; it is taken that much larger.
 TAIL_MARGIN = 1e-11
+# Nats a bit beyond which a bit is released as it is.
+LARGEST_EPS = 1e12
 
 
 @dataclass(frozen=True)
@@ -350,9 +352,11 @@ def paper_bounds(bits: int, distance: float, eps: float, delta: float) -> PaperB
     """
     read_delta("delta", delta)
     level = non_negative("eps", eps, VectorError)
+    if level > LARGEST_EPS:
+        raise VectorError(f"eps is {brief(eps)}; give at most {LARGEST_EPS:g} nats a bit")
     account = accountant(bits, distance, level)
     chernoff = alpha_kl(bits, distance, delta)
-    differing = differing_bits(bits, distance, delta)
+    differing = differing_bits(bits, float(account.distance), delta)
     return PaperBounds(
         bits,
         float(distance),

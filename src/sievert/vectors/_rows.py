@@ -83,7 +83,7 @@ def _dense(argument: str, given: Any) -> NDArray[Any]:
     found = read_array(argument, given, "vectors of one length as rows of real numbers")
     if found.ndim == 1:
         found = found[None, :]
-    if found.ndim != 2 or not found.shape[1]:
+    if found.ndim != 2 or not found.shape[1] or not found.shape[0]:
         raise VectorError(f"{argument} has shape {found.shape}; give one vector, or a row for each vector")
     return found if found.dtype in (np.float32, np.float64) else found.astype(np.float64)
 

@@ -109,6 +109,7 @@ def reidentification(
     if given.mechanism != "no noise":
         raise VectorError("codes must be as the hash gives them, without noise; perturb nothing before")
     level = non_negative("eps", eps, VectorError, infinite=True)
+    tries, generator = whole("draws", draws, VectorError), generator_of(rng)
     users = len(given)
     distinct = len(np.unique(given.words, axis=0))
     plain = distinct / users
@@ -117,7 +118,7 @@ def reidentification(
     if given.values == 2 and given.bits <= MOST_LISTED_BITS:
         value = _listed(given, level) / users
         return ReIdentification(min(value, plain), 1 / users, plain, users, True)
-    value, deviation = _simulated(given, level, whole("draws", draws, VectorError), rng)
+    value, deviation = _simulated(given, level, tries, generator)
     return ReIdentification(value, 1 / users, plain, users, False, deviation)
 
 
@@ -135,9 +136,8 @@ def _listed(codes: Codes, eps: float) -> float:
     return float(counts @ np.exp(-eps * distances + codes.bits * log_expit(eps)))
 
 
-def _simulated(codes: Codes, eps: float, draws: int, rng: Any) -> tuple[float, float]:
+def _simulated(codes: Codes, eps: float, draws: int, generator: np.random.Generator) -> tuple[float, float]:
     """Noisy codes of random users, and whether the user is among the nearest."""
-    generator = generator_of(rng)
     users = generator.integers(0, len(codes), draws)
     noisy = perturb(codes.rows(users), eps, insecure_rng=generator)
     wins = np.empty(draws)
@@ -175,6 +175,7 @@ def reidentification_of_chances(
     >>> round(float(reidentification_of_chances([[0.9, 0.5], [0.2, 0.5]])), 6)
     0.85
     """
+    tries, generator = whole("draws", draws, VectorError), generator_of(rng)
     given = dense(read_rows("chances", chances))
     if not given.size or not ((given >= 0) & (given <= 1)).all():
         raise VectorError("chances must be a table of probabilities, one row a user and one column a bit")
@@ -192,8 +193,7 @@ def reidentification_of_chances(
             np.maximum(best, row, out=best)
         return ReIdentification(float(np.exp(best).sum()) / users, 1 / users, plain, users, True)
     require_size(users * bits, LARGEST_LIST, "the table of chances", "take fewer users")
-    generator = generator_of(rng)
-    who = generator.integers(0, users, whole("draws", draws, VectorError))
+    who = generator.integers(0, users, tries)
     drawn = (generator.random((len(who), bits)) < given[who]).astype(np.float64)
     weights = np.clip(logit(given), -700, 700)
     wins = np.empty(len(who))
