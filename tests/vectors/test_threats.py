@@ -96,7 +96,7 @@ def test_simulated_reidentification_agrees(monkeypatch: pytest.MonkeyPatch) -> N
     """Within five standard errors of the exact value."""
     codes = Codes.of(RNG.integers(0, 2, (60, 10)))
     exact = reidentification(codes, 1.0)
-    value, deviation = threats._simulated(codes, 1.0, 4000, 1)
+    value, deviation = threats._simulated(codes, 1.0, 4000, np.random.default_rng(1))
     assert abs(value - exact.value) < 5 * deviation
     monkeypatch.setattr(threats, "LARGEST_LIST", 1000)
     flip = 1 / (1 + math.e)
