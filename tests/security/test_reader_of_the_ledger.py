@@ -374,6 +374,27 @@ def test_slots_of_a_plan_grow_with_the_records_of_a_person(tmp_path: Path) -> No
     assert found.guesses[0].guess > 0.99
 
 
+ROWS = """version = 1
+policy = {{ values = ["n", "s"] }}
+mechanism = {{ kind = "randomised-response", eps = 1.0 }}
+data = {{ input = "visits.csv", column = "ward", person = "patient", rows_per_person = {rows} }}
+release = {{ ledger = "budget.toml", output = "{name}.csv" }}
+"""
+
+
+def test_a_slot_pays_for_no_more_rows_of_a_person_than_were_planned(tmp_path: Path) -> None:
+    """Row by row, a slot was taken by name: one that had paid for a row of a person paid for twenty."""
+    counting(tmp_path)
+    for name, rows in (("few", 5), ("many", 20)):
+        (tmp_path / f"{name}.toml").write_text(ROWS.format(name=name, rows=rows))
+    sv.release.plan(tmp_path / "few.toml", 2)
+    assert spent(tmp_path) == 10
+    many = sv.release.run(tmp_path / "many.toml")
+    assert (many.slot, many.eps, spent(tmp_path)) == (None, 20, 30)
+    few = sv.release.run(tmp_path / "few.toml")
+    assert (few.slot, spent(tmp_path)) == (1, 30)
+
+
 # ── logs and reports ────────────────────────────────────────────────────────────────────────────────
 
 

@@ -287,10 +287,13 @@ def slot_for(plan: Plan, ledger: Ledger) -> str | None:
         return None
     pair = planned_pair(plan, ledger.relation)
     limited = set(plan.columns) & set(ledger.budget.columns)
-    grows = plan.data.person is None
+    own = _share(plan, _pairs(plan, ledger.relation), ledger.budget.currency)
     for found in open_plans:
-        if grows and not ledger.totals.share_of(found.record).grows:
-            continue  # it has paid for as many records of a person as were counted, and here nobody counts
+        paid = ledger.totals.share_of(found.record)
+        if own.grows and not paid.grows:
+            continue  # it has paid for as many records of a person as were counted, and here they are not
+        if "mark" in pair and own.records > paid.records:
+            continue  # moves say for how many records of a person they are, the name of a mechanism does not
         if limited <= set(found.columns) and _fits(pair, found.record["pair"]):
             return found.id
     return None
