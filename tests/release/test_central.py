@@ -3,6 +3,7 @@
 import csv
 import dataclasses
 import json
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,11 @@ def seeded_run(described: Scenario, *, seed: int, **options: Any) -> sv.results.
 
 
 SIX = ["low", "low", "very low", "high", "middle", "very high"]
+
+
+@pytest.mark.parametrize("wait", [Decimal(".5"), Fraction(1, 2), np.float32(0.5), 0])
+def test_seconds_to_wait_are_any_number(tmp_path: Path, wait: Any) -> None:
+    assert sv.release.run(scenario(tmp_path, COUNT, SIX), wait=wait).secure
 
 
 def test_a_count_is_released_with_scale_and_interval(tmp_path: Path) -> None:

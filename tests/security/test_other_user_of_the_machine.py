@@ -13,6 +13,10 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+import sievert as sv
+from sievert.errors import OutputError
+from sievert.ledger import Reservation
+
 # ── the studio's link ───────────────────────────────────────────────────────────────────────────────
 
 pytest.importorskip("uvicorn")
@@ -88,3 +92,45 @@ def test_another_user_gets_nothing_from_the_port_of_the_studio(opened: tuple[str
 
 
 # ── temporary and private files ─────────────────────────────────────────────────────────────────────
+
+ROWS = """
+version = 1
+policy = { values = ["north", "south"] }
+mechanism = { kind = "randomised-response", eps = 0.5 }
+data = { input = "data.csv", column = "ward", person = "who" }
+release = { ledger = "budget.toml", output = "out.csv" }
+"""
+
+
+@pytest.fixture
+def open_umask() -> Iterator[None]:
+    """An account whose new files everybody may read and write."""
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+@pytest.mark.usefixtures("open_umask")
+def test_keys_and_ledgers_are_the_owners_alone_whatever_the_umask(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While a release runs, and where it was interrupted: whoever has the key knows the noise."""
+    (tmp_path / "file.toml").write_text(ROWS)
+    (tmp_path / "budget.toml").write_text("person = 9\n")
+    (tmp_path / "data.csv").write_text("ward,who\n" + "".join(f"north,p{i}\n" for i in range(30)))
+    commit = Reservation.commit
+
+    def interrupted(*_: Any, **__: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Reservation, "commit", interrupted)
+    with pytest.raises(OutputError, match="is charged"):
+        sv.release.run(tmp_path / "file.toml")
+    folder = tmp_path / "budget.ledger"
+    assert folder.stat().st_mode & 0o777 == 0o700
+    kept = [path for path in folder.iterdir() if path.suffix == ".state"]
+    assert kept and all(path.stat().st_mode & 0o077 == 0 for path in kept)
+    monkeypatch.setattr(Reservation, "commit", commit)
+    assert sv.release.run(tmp_path / "file.toml").resumed
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert not [path for path in folder.iterdir() if path.suffix == ".state"]

@@ -579,6 +579,76 @@ def test_channels_and_counts_are_no_formulas_either(tmp_path: Path) -> None:
     assert not [cell for cell in cells if cell[:1] in "=+-@"]
 
 
+def test_the_name_of_a_file_may_be_no_text(tmp_path: Path, sievert: Sievert) -> None:
+    """A page and a proof are written about a file whose name is not UTF-8."""
+    text = SURVEY.replace("TITLE", '"maybe"')
+    first, second = tmp_path / "a.toml", tmp_path / os.fsdecode(b"b\xff.toml")
+    first.write_text(text)
+    second.write_text(text)
+    page, proof = tmp_path / "page.html", tmp_path / "proof.json"
+    done = sievert("compare", first, second, "--proof", proof, "--report", page)
+    assert done.returncode == 0, done.stderr
+    assert "b?.toml" in page.read_text(encoding="utf-8")
+    assert sievert("verify", proof, first, second).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("input", '"pipe.csv"'),
+        ("input", '"/dev/zero"'),
+        ("input", '"/proc/self/mem"'),
+        ("input", r'"\\\\host\\share\\data.csv"'),
+        ("input", '"//host/share/data.csv"'),
+        ("input", '"https://example.org/data.csv"'),
+        ("input", '"s3://bucket/data.parquet"'),
+        ("source", '"duckdb://md:clinic"'),
+        ("source", '"duckdb://https://example.org/clinic.db"'),
+        ("source", '"duckdb://pipe.csv"'),
+    ],
+)
+def test_data_are_plain_files_of_this_machine(tmp_path: Path, sievert: Sievert, key: str, value: str) -> None:
+    """Pipes and devices, which never end, and what lies elsewhere."""
+    os.mkfifo(tmp_path / "pipe.csv")
+    (tmp_path / "budget.toml").write_text("person = 9\n")
+    table = ', table = "visits"' if key == "source" else ""
+    text = COUNTS.replace('input = "data.csv"', f"{key} = {value}{table}").replace("OUTPUT", "out.csv")
+    (tmp_path / "file.toml").write_text(text)
+    done = sievert("release", tmp_path / "file.toml")
+    assert done.returncode == 2 and len(done.stderr) < 1000, done.stderr
+    assert not (tmp_path / "out.csv").exists() and not (tmp_path / "budget.ledger").exists()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("records = 3", "records = 1000000000000000000000000000000"),
+        ("records = 3", f"records = {'9' * 5000}"),
+        ('values = ["north", "south"]', "values = { range = [0, 1000000000000] }"),
+        ('values = ["north", "south"]', "values = { range = [0, 1e308], step = 1e-308 }"),
+        ('values = ["north", "south"]', f"values = {'[' * 5000}{']' * 5000}"),
+        ('values = ["north", "south"]', f"values = {'{ a = ' * 3000}1{' }' * 3000}"),
+        ("eps = 0.5", "eps = 1e400"),
+        ("eps = 0.5", f"eps = '1/{'9' * 100_000}'"),
+        ("eps = 0.5", "eps = '1e999999999'"),
+        ("eps = 0.5", f"eps = '{'9' * 200_000}'"),
+    ],
+)
+def test_what_is_too_large_is_refused_before_work(
+    tmp_path: Path, sievert: Sievert, old: str, new: str
+) -> None:
+    (tmp_path / "budget.toml").write_text("person = 9\n")
+    (tmp_path / "data.csv").write_text("ward\nnorth\n")
+    text = COUNTS.replace("OUTPUT", "out.csv")
+    assert old in text
+    (tmp_path / "file.toml").write_text(text.replace(old, new))
+    for command in ("audit", "release"):
+        done = sievert(command, tmp_path / "file.toml")
+        assert done.returncode in (0, 1, 2, 3, 4), done.stderr
+        assert "mistake of Sievert" not in done.stderr and len(done.stderr) < 2000, done.stderr[:3000]
+    assert not (tmp_path / "out.csv").exists()
+
+
 def test_a_page_runs_our_scripts_alone(sievert: Sievert, tmp_path: Path, started_browser: Any) -> None:
     """What a file brings onto a page is text; and a script that got there in another way would not run."""
     (tmp_path / "file.toml").write_text(SURVEY.replace("TITLE", json.dumps(HOSTILE)))

@@ -193,7 +193,9 @@ def _with_policy(page: str, script: str, place: str) -> str:
         "base-uri 'none'; form-action 'none'"
     )
     meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-    return page.replace(script, "<script>").replace(place, meta, 1)
+    whole = page.replace(script, "<script>").replace(place, meta, 1)
+    # The name of a file may be bytes that are no text.
+    return whole.encode("utf-8", errors="replace").decode("utf-8")
 
 
 def _numbers(figure: go.Figure) -> Table:
