@@ -20,7 +20,7 @@ import sievert as sv
 from sievert.errors import FileError, OutputError
 from sievert.files import ReleaseModel
 from sievert.release._domain import DROPPED, Domain
-from sievert.tables import Batch, open_rows
+from sievert.tables import Batch, Meaning, open_rows
 from sievert.tables import _databases as databases
 from sievert.tables import _warehouse as warehouse
 from tests.release.test_warehouse import FILE, REJECT, ROWS, described, totals
@@ -234,7 +234,7 @@ def test_postgres(
         one_state(base, tmp_path, url, monkeypatch)
         no_cell_is_quoted(tmp_path, f'source = "{url}"')
         stopped(base, tmp_path, url, monkeypatch)
-    with pytest.raises(FileError, match=r"data\.table: 'visit' cannot be read .*did you mean 'visits'"):
+    with pytest.raises(FileError, match=r"data\.table: 'visit' is no table or view .*did you mean 'visits'"):
         totals(described(tmp_path, f'source = "{url}"\ntable = "visit"'))
 
 
@@ -340,14 +340,32 @@ def test_spark(read: dict[str, Counter[int]], tmp_path: Path, monkeypatch: pytes
             [("x", "1"), *((text, "1") for text in odd)], "a string, p string"
         ).createOrReplaceTempView("odd")
         there_ = warehouse.Warehouse(database, database.table("odd"), "odd")
-        assert there_.most_rows("a", odd) == (1, len(odd))
-        assert [there_.most_rows("a", [text])[1] for text in odd] == [1] * len(odd)
+        assert there_.most_rows("a", Meaning(tuple(odd))) == (1, len(odd))
+        assert [there_.most_rows("a", Meaning((text,)))[1] for text in odd] == [1] * len(odd)
         session.sparkContext.setLogLevel("OFF")
         no_cell_is_quoted(tmp_path, 'source = "spark://local[2]"')
+        read_by_sql(tmp_path)
         assert session.sql("SELECT 1").collect()  # a session of somebody else is left running
         changed(session, tmp_path, monkeypatch)
     finally:
         session.stop()
+
+
+def read_by_sql(folder: Path) -> None:
+    """A SELECT of Spark's own tables is read; files by their format and methods of Java are not."""
+    source = 'source = "spark://local[2]"\n'
+    sql = "SELECT region, amount, id FROM visits WHERE id IS NULL OR id <> '${env:HOME}'"
+    agree_with_the_reader(folder, f'{source}sql = "{sql}"')
+    for sql in (
+        "SELECT value AS region, 1 AS amount, value AS id FROM text.`/etc/passwd`",
+        "SELECT region, amount, java_method('java.lang.System', 'getenv', 'HOME') AS id FROM visits",
+        "SELECT region, amount, id FROM other.visits",
+        "SELECT region, amount, raise_error(id) AS id FROM visits",
+    ):
+        with pytest.raises(FileError, match=r"data\.sql: .*(may call|is no table or view)"):
+            totals(described(folder, f'{source}sql = "{sql}"'))
+    with pytest.raises(FileError, match=r"data\.table: .* is no table or view"):
+        totals(described(folder, source + 'table = "text./etc/passwd"'))
 
 
 def changed(session: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

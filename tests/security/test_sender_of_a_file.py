@@ -79,6 +79,26 @@ def test_a_text_of_the_file_stays_a_text_on_duckdb(tmp_path: Path) -> None:
         released(written(tmp_path, source, TEXTS), "b.csv")
 
 
+def quoted(text: str) -> str:
+    return text.replace("'", "''")
+
+
+def refused_on_postgres(folder: Path, source: str) -> None:
+    """Tables and functions of the system, in data.table and data.sql."""
+    for name in ("pg_catalog.pg_authid", "information_schema.tables", "pg_authid", "pg_stat_activity"):
+        with pytest.raises(sv.SievertError, match=r"is no table or view of the database"):
+            released(written(folder, source.replace('"visits"', f'"{name}"'), []), "d.csv")
+    for sql in (
+        "SELECT ward, pg_read_file('/etc/passwd') AS patient FROM visits",
+        "SELECT rolname AS ward, rolpassword AS patient FROM pg_authid",
+        "SELECT ward, patient FROM visits WHERE set_config('role', 'x', false) = 'x'",
+        "SELECT ward, patient FROM visits WHERE lower(ward) = pg_sleep(1)::text",
+    ):
+        view = source.replace('table = "visits"', f"sql = {json.dumps(sql)}")
+        with pytest.raises(sv.SievertError, match=r"may call|is no table or view"):
+            released(written(folder, view, []), "d.csv")
+
+
 def test_a_text_of_the_file_stays_a_text_on_postgres(postgres: Path, tmp_path: Path) -> None:
     """Also where a backslash ends no text any more, as a role may have it."""
     import psycopg
@@ -94,6 +114,10 @@ def test_a_text_of_the_file_stays_a_text_on_postgres(postgres: Path, tmp_path: P
         assert released(written(tmp_path, source, ["ann\\", "south'"]), "a.csv") == [2, 2]
         with pytest.raises(sv.SievertError, match=r"name nobody|names nobody"):
             released(written(tmp_path, source, TEXTS), "b.csv")
+        sql = f"SELECT ward, patient FROM visits WHERE ward <> 'a\\' AND patient <> '{quoted(TEXTS[0])}'"
+        view = source.replace('table = "visits"', f"sql = {json.dumps(sql)}")
+        assert released(written(tmp_path, view, []), "c.csv") == [2, 1]
+        refused_on_postgres(tmp_path, source)
         assert base.execute("SELECT * FROM canary").fetchall() == [(1,)]
 
 

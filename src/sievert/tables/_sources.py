@@ -157,8 +157,9 @@ class DatabaseSource(Source):
         database = found.open(self.source, folder)
         try:
             if self.sql is None:
-                table = database.table(str(self.table))
+                # Looked up first: a name may be a file to an engine that is asked for it.
                 relation = table_of(str(self.table), database)
+                table = database.table(str(self.table))
             else:
                 people = {name: told.person for name, told in self.tables.items() if told != "public"}
                 public = [name for name, told in self.tables.items() if told == "public"]

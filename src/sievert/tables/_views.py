@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from sievert.errors import FileError
@@ -22,11 +23,15 @@ def table_of(name: str, database: Database) -> Relation | None:
     """A table of the file, by its name; None of a database whose catalogue is not read here."""
     if not database.dialect:
         return None
-    known = database.look(name.split("."))
+    *where, own = name.split(".")
+    known = database.look([*where, own])
     if known is None:
+        there: list[str] = []
+        with suppress(Exception):
+            there = database.names(where)
         raise FileError(
-            f"data.table: {brief(name)} is no table or view of the database; name one of its own: files, "
-            "foreign tables and tables of the system are not read"
+            f"data.table: {brief(name)} is no table or view of the database (files, foreign tables and "
+            f"tables of the system are not read){did_you_mean(own, there)}"
         )
     return of_known(known, database.dialect, database.look)
 
