@@ -27,6 +27,7 @@ from sievert.numerics import (
     instance,
     is_exact,
     non_negative,
+    require_float,
     taken,
     whole,
 )
@@ -50,9 +51,11 @@ def rational(argument: str, value: object, error: type[Any] = PriorError) -> Fra
     """A finite number as it is written: 0.1 is one tenth."""
     if is_exact(value):
         try:
-            return as_fraction(value)
+            exact = as_fraction(value)
         except ValueError:
             raise error(f"{argument} is {brief(value)}; it must be a finite number") from None
+        require_float(argument, exact, error)
+        return exact
     return as_fraction(str(finite(argument, value, error)))
 
 

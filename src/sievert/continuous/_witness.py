@@ -245,6 +245,9 @@ def refined_by_geometric(channel: Channel, eps: object = None, *, alpha: object 
         steps, table = _objects(roots), given.entries
     else:
         steps = np.exp(-level.eps * np.array([float(gap) for gap in gaps]))
+        if (steps == 1).any():
+            # No float tells e^-ε from 1: not decided without an exact alpha.
+            return Refinement(None, None)
         table = given.matrix
     rows = _solved(table, steps)
     closed = _closed_form(given, level, points)

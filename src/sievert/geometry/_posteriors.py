@@ -141,7 +141,7 @@ class Vertices(Result):
         return np.asarray(table / table.sum(axis=1)[:, None])
 
     def _floats(self, levels: AnyArray, inside: BoolArray) -> FloatArray:
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", over="ignore"):
             weights = np.exp(self.level.eps * float(self.unit) * levels)
         weights = np.where(levels == 0, 1.0, weights)
         weights[~inside] = 0.0

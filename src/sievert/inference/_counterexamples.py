@@ -71,7 +71,11 @@ def no_free_lunch(prior: Any) -> Any:
     Fraction(1, 4)
     """
     if not isinstance(prior, str) and hasattr(prior, "__len__"):
-        belief = as_prior(prior, len(prior))
+        try:
+            count = len(prior)
+        except TypeError:
+            raise PriorError(f"prior is {brief(prior)}; give a list of probabilities") from None
+        belief = as_prior(prior, count)
     else:
         belief = np.array([_guess(prior)], dtype=object)
     return (1 - max(belief.tolist())) / 2

@@ -96,6 +96,9 @@ def probabilities(entries: Any) -> AnyArray:
         raise PriorError("joint is empty or ragged; give as many probabilities for every secret")
     require_size(len(rows) * len(rows[0]), LARGEST_JOINT, "the pairs of secrets and uses", "group them")
     flat = [item for row in rows for item in row]
+    for item in flat:
+        if item is np.ma.masked or isinstance(item, complex | np.complexfloating):
+            raise PriorError(f"joint holds {brief(item)}, which is no real number; give probabilities")
     exact = all(is_exact(item) for item in flat)
     try:
         array = fractions_of(rows) if exact else np.array(rows, dtype=np.float64)

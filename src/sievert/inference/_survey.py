@@ -229,7 +229,7 @@ def _chance(yes: object) -> Any:
     except ValueError:
         raise PolicyError(f"yes is {brief(yes)}; it must be a probability from 0 to 1") from None
     if not 0 <= chance <= 1:
-        probability("yes", float(chance), PolicyError)
+        raise PolicyError(f"yes is {brief(yes)}; it must be a probability from 0 to 1")
     return chance
 
 

@@ -8,6 +8,7 @@ joint whose probabilities differ from the given ones by at most r.
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -39,8 +40,9 @@ def worlds(joint: AnyArray, cells: BoolArray, ball: Any, box: Any) -> list[AnyAr
 
 def _radius(argument: str, given: Any) -> Fraction:
     try:
-        value = as_fraction(given) if is_exact(given) else read_eps(float(given))
-    except (TypeError, ValueError):
+        masked = given is np.ma.masked
+        value = as_fraction(given) if is_exact(given) else read_eps(math.nan if masked else float(given))
+    except (TypeError, ValueError, OverflowError):
         value = Fraction(-1)
     if not 0 <= value <= 1:
         raise PolicyError(

@@ -40,6 +40,8 @@ WAYS = {
     "rho": "adding up ρ",
     "plan": "as a plan, composed exactly",
 }
+# A total beyond which nothing is kept.
+LARGEST_TOTAL = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -186,6 +188,8 @@ def _amount(name: str, value: object) -> Fraction:
         found = Fraction(0)
     if isinstance(value, bool) or found <= 0:
         raise DataError(f"{name} is {brief(value)}; it must be a finite number above 0")
+    if found > LARGEST_TOTAL:
+        raise DataError(f"{name} is {brief(value)}; give at most {LARGEST_TOTAL:,}")
     return found
 
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from sievert.arrays import IntArray, WordArray
 from sievert.errors import MechanismError
-from sievert.numerics import as_fraction, brief, read_eps
+from sievert.numerics import as_fraction, brief, read_eps, require_float
 from sievert.sampling._base import LEVELS, BitSource, Timing
 
 __all__ = [
@@ -182,9 +182,11 @@ def rational(value: object, argument: str) -> Fraction:
     try:
         if isinstance(value, bool):
             raise ValueError("a truth value")
-        return read_eps(value) if isinstance(value, float) else as_fraction(value)
+        found = read_eps(value) if isinstance(value, float) else as_fraction(value)
     except ValueError:
         raise MechanismError(f"{argument} is {brief(value)}; it must be a finite number") from None
+    require_float(argument, found, MechanismError)
+    return found
 
 
 def ratio(eps: object, alpha: object, scale: object = None) -> Ratio:

@@ -34,6 +34,8 @@ NODES = 512
 # What lies e^-80 below the peak of the integrand is left out.
 DEPTH = 80.0
 # Beyond this many dimensions logarithms of Gamma functions cancel.
+# Words of a document.
+MOST_WORDS = 10**12
 MOST_DIMENSIONS = 1_000_000
 
 
@@ -212,7 +214,7 @@ def utility_radius(size: int, n: int, eps: float, p: float) -> float:
     (29.745..., 30.255...)
     """
     rate, dimensions = positive("eps", eps, TextError), whole("n", n, TextError, most=MOST_DIMENSIONS)
-    many = whole("size", size, TextError)
+    many = whole("size", size, TextError, most=MOST_WORDS)
     return float(gammaincinv(dimensions * many, probability("p", p, TextError)) / (rate * many))
 
 

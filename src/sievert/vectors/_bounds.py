@@ -355,15 +355,16 @@ def paper_bounds(bits: int, distance: float, eps: float, delta: float) -> PaperB
     if level > LARGEST_EPS:
         raise VectorError(f"eps is {brief(eps)}; give at most {LARGEST_EPS:g} nats a bit")
     account = accountant(bits, distance, level)
-    chernoff = alpha_kl(bits, distance, delta)
-    differing = differing_bits(bits, float(account.distance), delta)
+    apart = account.distance
+    chernoff = alpha_kl(bits, apart, delta)
+    differing = differing_bits(bits, apart, delta)
     return PaperBounds(
         bits,
-        float(distance),
+        apart,
         level,
         float(delta),
-        0.0 if distance == 0 else xi_hoeffding(bits, distance, level, delta),
-        level * bits * (distance + chernoff),
+        0.0 if apart == 0 else xi_hoeffding(bits, apart, level, delta),
+        level * bits * (apart + chernoff),
         level * differing,
         account.tail_xi(delta),
         account.xi(delta),

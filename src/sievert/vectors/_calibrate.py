@@ -9,12 +9,15 @@ from dataclasses import dataclass, replace
 from scipy.optimize import brentq
 
 from sievert.errors import VectorError
-from sievert.numerics import choice, positive, whole
+from sievert.numerics import brief, choice, positive, whole
 from sievert.results import Result
 from sievert.vectors._accountant import Accountant, accountant, read_delta
-from sievert.vectors._bounds import alpha_hoeffding, alpha_kl, differing_bits
+from sievert.vectors._bounds import LARGEST_EPS, alpha_hoeffding, alpha_kl, differing_bits
+from sievert.vectors._codes import MOST_BITS
 
 __all__ = ["VectorCalibration", "calibrate"]
+# Bits whose exact account is solved for ε, some forty times over; users that are weighed.
+MOST_CALIBRATED, MOST_USERS = 30_000, 10**15
 
 ACCOUNTANTS = ("exact", "binomial", "kl", "hoeffding")
 
@@ -103,6 +106,11 @@ def calibrate(
     """
     choice("method", method, ACCOUNTANTS, VectorError)
     wanted = positive("xi", xi, VectorError)
+    count = whole("bits", bits, VectorError, most=MOST_CALIBRATED if method == "exact" else MOST_BITS)
+    if users is not None:
+        whole("users", users, VectorError, most=MOST_USERS)
+    if wanted > LARGEST_EPS * count:
+        raise VectorError(f"xi is {brief(xi)}; give at most {LARGEST_EPS * count:g} for {count} bits")
     level = float(read_delta("delta", delta))
     plain = accountant(bits, distance, math.inf, values=values)
     vacuous = plain.differs <= level
