@@ -38,7 +38,7 @@ def text_of(path: Path) -> str:
 def test_a_preview_has_a_page(examples: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert sievert("release release/income-by-district.toml --preview --report page.html") == 0
     page = text_of(examples / "page.html")
-    for words in ("mean distance from the truth 1.919", "after this release 8.2%", "at most 51.4%"):
+    for words in ("mean distance from the truth 1.919", "after this release 8.24%", "at most 51.4%"):
         assert words in page
     assert "sievert release release/income-by-district.toml --preview --report page.html" in page
     assert "Report written to page.html" in capsys.readouterr().out

@@ -130,7 +130,7 @@ def test_the_table_settles_which_at_most_is_which(tmp_path: Path) -> None:
     assert database.anything.value == pytest.approx(240 * math.log2(12), rel=1e-12)
     assert found.promise == "ε = 0.5"
     assert found.header == ["", "before", "this mechanism", "this promise", "any mechanism"]
-    assert one.texts() == ["guess about one record", "8.3%", "10.7%", "13.0%", "100%"]
+    assert one.texts() == ["guess about one record", "8.33%", "10.7%", "13.0%", "100%"]
 
 
 def test_bounds_say_at_most_by_their_field(tmp_path: Path) -> None:

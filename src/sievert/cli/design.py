@@ -38,7 +38,7 @@ def design(
 
     Writes the designed mechanism and a file that names it, by default FILE-optimal.toml beside FILE.
     """
-    without = {"--gap": gap, "--device": device}
+    without = {"gap": gap, "device": device}
     if others.answer("design", file, force, as_json, report, proof, without=without, eps=eps, output=output):
         return
     from sievert.errors import FileError

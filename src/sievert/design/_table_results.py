@@ -9,7 +9,7 @@ from typing import Any
 
 from sievert.channels import TableNoise
 from sievert.design._optimal import OptimalMechanism
-from sievert.numerics import amount, in_percent
+from sievert.numerics import amount, bounded_percent, in_percent
 from sievert.policies import Sensitivity
 from sievert.proofs import NoiseProof, Proof
 from sievert.results import Result
@@ -59,8 +59,9 @@ class TableOption(Result):
 
     def __str__(self) -> str:
         error = "" if self.mean_error is None else f", off by {amount(self.mean_error)} on average"
-        most = "" if self.after_exact else "at most "
-        return f"{self.name}{error}; one record is guessed with {most}{in_percent(self.after)}"
+        return (
+            f"{self.name}{error}; one record is guessed with {bounded_percent(self.after, self.after_exact)}"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Fields as plain data, without the channel."""
@@ -138,13 +139,12 @@ class TableDesign(Result):
     def __str__(self) -> str:
         best = self.chosen
         error = "nothing" if best.mean_error is None else amount(best.mean_error)
-        most = "" if best.after_exact else "at most "
         one = "the place" if self.unit else "one record"
         error, each = (f"{error} {self.unit}", f" for each {self.unit}") if self.unit else (error, "")
         return (
             f"With ε = {self.eps:.6g}{each}, {best.name} errs least of the noise that keeps it: by {error} "
             f"on average; {one} is guessed with probability {in_percent(best.before)} before and "
-            f"{most}{in_percent(best.after)} after."
+            f"{bounded_percent(best.after, best.after_exact)} after."
         )
 
     def _repr_html_(self) -> str:

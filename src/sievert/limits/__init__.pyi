@@ -28,6 +28,8 @@ from ._plans import PlannedClaim as PlannedClaim
 from ._plans import planned_claim as planned_claim
 from ._policy_guesses import policy_guess as policy_guess
 from ._upper import allowed_guess as allowed_guess
+from ._upper import least_guess as least_guess
+from ._upper import quick_guess as quick_guess
 from ._upper import upper_guess as upper_guess
 from ._worst import WorstLeakage as WorstLeakage
 from ._worst import worst_leakage as worst_leakage

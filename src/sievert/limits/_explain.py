@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from sievert.arrays import FloatArray
 from sievert.channels.divergences import Tradeoff
 from sievert.errors import LabelError, MechanismError, PolicyError, PriorError
@@ -43,8 +45,8 @@ MOST_VALUES = 10**18
 TABLE_EPS = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0)
 # δ at which a curve is read off.
 READ_DELTAS = (1e-3, 1e-6, 1e-9)
-# By which share a bound without a proof must be lower to take the place of one that has one.
-BETTER = 1e-6
+# Points of a metric whose least distance is looked for.
+LARGEST_LISTED = 2_000
 TABLE_FACTORS = (0.25, 0.5, 2.0, 4.0)
 # What is guessed about a person.
 VALUE = "one person's value"
@@ -212,10 +214,12 @@ def explain_claim(
     about: str = VALUE,
     between: str | None = None,
     read: float = 0.0,
+    apart: float | None = None,
 ) -> Explanation:
     """`explain` for a claim that is already an object; `about` and `between` say what it speaks of.
 
-    `read` is one more δ at which a curve is read off.
+    `read` is one more δ at which a curve is read off; `apart` how far the two inputs named by `between` are
+    apart at most, where the claim is for a unit of distance.
     """
     named = listed(values)
     count = _count(named, prior, policy)
@@ -230,7 +234,14 @@ def explain_claim(
         near = _anywhere(claim, float(within or 0), count, before, guess)
     people = records_of_person(policy)
     judged = judged.of_group(people)
-    curve = judged.tradeoff()
+    pair = judged
+    if _by_distance(policy) and apart is None:
+        apart = _nearest(policy)
+        if apart is not None and between is None:
+            between = f"two inputs at distance {apart:.6g}, the nearest there are,"
+    if apart is not None and isinstance(judged, ApproximateClaim) and not judged.lost:
+        pair = replace(judged, eps=judged.eps * apart)
+    curve = pair.tradeoff()
     if people > 1 and isinstance(judged, ApproximateClaim):
         # What follows for a group need not be attained.
         curve = replace(curve, exact=False)
@@ -248,8 +259,8 @@ def explain_claim(
         curve=curve,
         releases=getattr(claim, "releases", 1),
         method=guess.method,
-        totals=_totals(judged if within is None else claim),
-        equivalents=_equivalents(judged, read),
+        totals=_totals(pair if within is None else claim),
+        equivalents=_equivalents(pair, read),
         near=near,
         database=None if policy is None else _database(claim, policy),
         policy=_described(policy),
@@ -273,6 +284,18 @@ def _by_distance(policy: Target | None) -> bool:
     """Whether ε is per unit of distance."""
     inner = policy.secrets if isinstance(policy, Policy) else policy
     return isinstance(inner, Metric) and not is_complete(inner)
+
+
+def _nearest(policy: Target | None) -> float | None:
+    """The least positive distance of a metric without two points at distance 1; else None, or not known."""
+    metric = policy.secrets if isinstance(policy, Policy) else policy
+    if not isinstance(metric, Metric) or len(metric.points) > LARGEST_LISTED:
+        return None
+    distances = metric.matrix
+    apart = distances[(distances > 0) & (distances < math.inf)]
+    if not apart.size or np.isclose(apart, 1.0, rtol=1e-9).any():
+        return None
+    return float(apart.min())
 
 
 def _words(claim: Claim, policy: Target | None, within: float | None) -> str:
@@ -330,21 +353,12 @@ def _policy_guess(
     claim: Claim, policy: Target, prior: FloatArray | None, upper_only: bool
 ) -> tuple[Guess, float]:
     """The guess with its proof; where a bound without one is clearly lower, that, beside what is proved."""
-    from sievert.limits._policy_guesses import policy_guess
-    from sievert.limits._upper import quick_guess
+    from sievert.limits._upper import least_guess, quick_guess
 
-    quick = quick_guess(claim, policy, prior)
-    if quick is not None and upper_only:
-        before = 1 / len(values_of(policy)) if prior is None else float(prior.max())
-        return quick, before
-    found, before = policy_guess(claim, policy, prior)
-    if quick is None or not quick.upper < found.upper * (1 - BETTER):
-        return found, before
-    proof, reason = found.certificate, None
-    if proof is not None:
-        lower = f"that the guess is lower still, by {quick.method}, which is computed"
-        reason = lower if found.reason is None else f"{found.reason}; {lower}"
-    return replace(quick, lower=min(found.lower, quick.upper), certificate=proof, reason=reason), before
+    quick = quick_guess(claim, policy, prior) if upper_only else None
+    if quick is not None:
+        return quick, 1 / len(values_of(policy)) if prior is None else float(prior.max())
+    return least_guess(claim, policy, prior)
 
 
 def listed(values: object) -> object:

@@ -8,7 +8,7 @@ over its cells, elsewhere by packing. What `policy_guess` proves of the same cla
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -33,14 +33,16 @@ from sievert.limits._space import (
 )
 from sievert.limits._targets import Target, is_complete, values_of
 from sievert.limits.promises import LARGEST_RELEASES, ApproximateClaim, Claim
-from sievert.numerics import UNIT, read_eps
+from sievert.numerics import UNIT, at_most, read_eps
 from sievert.policies import Policy
 from sievert.programs import Unsolved
 from sievert.spaces import Graph, Metric
 from sievert.spaces.secrets import PresenceGraph, SecretGraph
 
-__all__ = ["allowed_guess", "is_by_programs", "quick_guess", "upper_guess"]
+__all__ = ["allowed_guess", "is_by_programs", "least_guess", "quick_guess", "upper_guess"]
 
+# By which share a bound without a proof must be lower to take the place of one that has one.
+BETTER = 1e-6
 # Beyond it e^ε is not a float; a smaller exponent only raises the bound.
 LARGEST_EXPONENT = 700.0
 STEPS = "what neighbours allow, added up from one value to the next"
@@ -91,6 +93,26 @@ def upper_guess(claim: Claim, target: Target, prior: FloatArray | None, enough: 
     """
     found = quick_guess(claim, target, prior, enough)
     return policy_guess(claim, target, prior)[0].upper if found is None else found.upper
+
+
+def least_guess(claim: Claim, target: Target, prior: FloatArray | None) -> tuple[Guess, float]:
+    """The best guess about one record under a claim by the least bound that is known, and the blind guess.
+
+    Where a bound without a proof is clearly lower than what is proved, the upper end and the method are its
+    own; `certificate` is of what is proved, and `reason` says that it proves less.
+    """
+    found, before = policy_guess(claim, target, prior)
+    quick = quick_guess(claim, target, prior)
+    if quick is None or not quick.upper < found.upper * (1 - BETTER):
+        return found, before
+    proof, reason = found.certificate, None
+    if proof is not None:
+        lower = (
+            f"that the guess is at most {at_most(quick.upper, 4)}, by {quick.method}, which is computed; "
+            f"the proof is of at most {at_most(found.upper, 4)}"
+        )
+        reason = lower if found.reason is None else f"{found.reason}; {lower}"
+    return replace(quick, lower=min(found.lower, quick.upper), certificate=proof, reason=reason), before
 
 
 def quick_guess(

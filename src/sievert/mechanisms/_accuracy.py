@@ -17,7 +17,7 @@ from pydantic import Field
 from sievert.channels import NoiseLaw, total_error
 from sievert.errors import MechanismError
 from sievert.kinds import Section
-from sievert.numerics import as_fraction, brief
+from sievert.numerics import as_fraction
 
 __all__ = ["Accuracy", "largest_scale", "least_level"]
 
@@ -30,7 +30,12 @@ class Accuracy(Section):
     """What a released number must keep, instead of eps or sigma."""
 
     within: Annotated[
-        float, Field(gt=0, allow_inf_nan=False, description="how far off it may be, in units of the answer")
+        float,
+        Field(
+            ge=0,
+            allow_inf_nan=False,
+            description="how far off it may be, in units of the answer; 0: exactly right",
+        ),
     ]
     confidence: Annotated[float, Field(gt=0, lt=1, description="with at least this probability")] = 0.95
     of: Annotated[
@@ -41,17 +46,12 @@ class Accuracy(Section):
     def words(self) -> str:
         """What is asked for."""
         what = {"cell": "each cell", "all": "all cells together", "total": "the total"}[self.of]
-        return f"{what} within {self.within:g} with probability {self.confidence:g}"
+        how = "exactly right" if self.within == 0 else f"within {self.within:g}"
+        return f"{what} {how} with probability {self.confidence:g}"
 
     def steps(self, step: Fraction) -> int:
-        """Whole steps that are within it; refused where there is none."""
-        found = math.floor(as_fraction(str(self.within)) / step)
-        if found < 1:
-            raise MechanismError(
-                f"accuracy.within is {brief(self.within)}, less than a step of the answer, {step}; any noise "
-                "moves the answer by whole steps"
-            )
-        return found
+        """Whole steps that are within it: noise moves the answer by whole steps, or leaves it as it is."""
+        return math.floor(as_fraction(str(self.within)) / step)
 
     def kept(self, law: NoiseLaw, cells: int, step: Fraction) -> bool:
         """Whether noise of a law in so many cells is accurate enough."""

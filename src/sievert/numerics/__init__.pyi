@@ -64,8 +64,11 @@ from ._rays import ray_blocks as ray_blocks
 from ._rays import support_rows as support_rows
 from ._threads import one_thread as one_thread
 from ._words import amount as amount
+from ._words import at_least_percent as at_least_percent
 from ._words import at_most as at_most
+from ._words import at_most_percent as at_most_percent
 from ._words import belief_growth as belief_growth
+from ._words import bounded_percent as bounded_percent
 from ._words import claim_in_words as claim_in_words
 from ._words import eps_in_words as eps_in_words
 from ._words import guess_words as guess_words

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from decimal import Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from fractions import Fraction
 
 __all__ = [
     "amount",
+    "at_least_percent",
     "at_most",
+    "at_most_percent",
     "belief_growth",
+    "bounded_percent",
     "claim_in_words",
     "eps_in_words",
     "guess_words",
@@ -28,6 +31,8 @@ LONGEST = 24
 LARGE, LARGEST = 1e4, 1e10
 # Smaller percents are written as a power of ten.
 LEAST_PERCENT = 1e-6
+# What a bound may miss by rounding alone.
+LAST_DIGITS = 1e-12
 
 
 def eps_in_words(eps: Fraction) -> str:
@@ -102,27 +107,61 @@ def in_releases(count: int) -> str:
 
 
 def in_percent(value: float) -> str:
-    """A probability as people read it.
+    """A probability as people read it, with three digits.
 
     >>> in_percent(0.25), in_percent(0.9999999), in_percent(2.718e-7), in_percent(1e-9)
     ('25.0%', 'almost 100%', '0.0000272%', '1e-07%')
+    >>> in_percent(0.0011944), in_percent(0.022), in_percent(0.005)
+    ('0.119%', '2.20%', '0.5%')
     """
-    if 0.9995 < value < 1:
-        return "almost 100%"
-    percent = 100 * value
-    if percent == 0 or percent >= 100:
-        return f"{percent:.3g}%"
-    if percent >= 0.1:
-        return f"{percent:.1f}%"
-    shown = f"{percent:.3g}"
-    return f"{Decimal(shown):f}%" if percent >= LEAST_PERCENT else f"{shown}%"
+    return "almost 100%" if 0.9995 < value < 1 else _percent(value, ROUND_HALF_EVEN)
+
+
+def at_most_percent(value: float) -> str:
+    """The same of a bound that nothing exceeds: rounded up.
+
+    >>> at_most_percent(0.02201), at_most_percent(0.3), at_most_percent(0.9996), at_most_percent(0.1994)
+    ('2.21%', '30.0%', '100%', '20.0%')
+    """
+    return _percent(value * (1 - LAST_DIGITS), ROUND_CEILING)
+
+
+def bounded_percent(value: float, exact: bool) -> str:
+    """A probability that is exact, or at most that and then rounded up.
+
+    >>> bounded_percent(0.02201, True), bounded_percent(0.02201, False)
+    ('2.20%', 'at most 2.21%')
+    """
+    return in_percent(value) if exact else f"at most {at_most_percent(value)}"
+
+
+def at_least_percent(value: float) -> str:
+    """The same of a bound that nothing is below: rounded down.
+
+    >>> at_least_percent(0.02209), at_least_percent(0.3), at_least_percent(0.99999)
+    ('2.20%', '30.0%', '99.9%')
+    """
+    return _percent(min(value * (1 + LAST_DIGITS), max(value, 1.0)), ROUND_FLOOR)
+
+
+def _percent(value: float, rounding: str) -> str:
+    """Three digits, no more than a tenth of a percent of what is large."""
+    percent = Decimal(100 * value)
+    if percent == 0 or percent >= 100 or not percent.is_finite():
+        return f"{float(percent):.3g}%"
+    places = 1 if percent >= 10 else 2 if percent >= 1 else 2 - percent.adjusted()
+    shown = percent.quantize(Decimal(1).scaleb(-places), rounding)
+    if percent >= 1:
+        return "100%" if shown >= 100 else f"{shown}%"
+    short = shown.normalize()
+    return f"{short:f}%" if percent >= LEAST_PERCENT else f"{float(short):g}%"
 
 
 def in_share(value: float) -> str:
     """A share of a whole in percents; all of it only where it is.
 
     >>> in_share(0.5), in_share(0.9957), in_share(1.0), in_share(0.00123)
-    ('50%', '99.6%', '100%', '0.1%')
+    ('50%', '99.6%', '100%', '0.123%')
     """
     if 0 < value < 0.005:
         return in_percent(value)

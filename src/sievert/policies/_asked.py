@@ -38,6 +38,9 @@ from sievert.spaces import Values
 
 __all__ = ["AskedMean", "AskedQuantile", "AskedSeveral", "OnGrid"]
 
+# By how much shares that are written as decimals may miss 1 together.
+ROUNDED = Fraction(1, 10**12)
+
 
 def _unlisted(words: str, database: Any) -> Hashable:
     raise QueryError(f"query: {words} can be released and audited, but its answers are not listed")
@@ -262,8 +265,8 @@ class AskedSeveral(_Computed):
             found = _shares(given)
             if sum(found) != 1:
                 raise ValueError(
-                    f"the shares {', '.join(map(str, given))} add up to {float(sum(found)):g}; they must add "
-                    'up to 1 (write thirds in quotes: share = "1/3")'
+                    f"the shares {', '.join(map(str, given))} add up to {float(sum(found)):.12g}; they must "
+                    'add up to 1 (write thirds in quotes: share = "1/3")'
                 )
         return self
 
@@ -305,4 +308,6 @@ def _shares(given: Sequence[str | float | int]) -> list[Fraction]:
         if value <= 0:
             raise ValueError(f"share is {brief(share)}; it must be a number above 0, or a fraction in quotes")
         found.append(value)
-    return found
+    total = sum(found, Fraction(0))
+    # Decimals of sixteen digits miss what they stand for by their last one.
+    return [share / total for share in found] if abs(total - 1) <= ROUNDED else found

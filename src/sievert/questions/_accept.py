@@ -18,7 +18,7 @@ from sievert.channels.divergences import delta_curve, renyi_curve, smallest_epsi
 from sievert.errors import FileError, TooLargeError
 from sievert.limits import composed_epsilon, gaussian_delta, odds_growth
 from sievert.limits.promises import ZeroConcentratedClaim, claim_of
-from sievert.numerics import amount, in_percent
+from sievert.numerics import amount, at_most_percent, in_percent
 from sievert.results import Result
 from sievert.spaces import Metric
 
@@ -71,7 +71,8 @@ class Check(Result):
         unit = UNITS.get(self.key)
         if unit is None:
             return amount(self.value), f"{self.limit:g}"
-        value, limit = in_percent(self.value), in_percent(self.limit)
+        value = in_percent(self.value) if self.exact else at_most_percent(self.value)
+        limit = in_percent(self.limit)
         if value == limit:
             value, limit = f"{100 * self.value:.10g}%", f"{100 * self.limit:.10g}%"
         return value.replace("%", unit), limit.replace("%", unit)

@@ -12,8 +12,8 @@ from sievert.channels import GaussianLaw, GeometricLaw, Privacy
 from sievert.errors import MechanismError
 from sievert.limits import explain
 from sievert.mechanisms import Accuracy, geometric_law, largest_scale, least_level, squared_sensitivity
-from sievert.numerics import brief, choice, positive
-from sievert.questions.explain import ClaimReport, explain_file, report_of
+from sievert.numerics import brief, choice, non_negative, number
+from sievert.questions.explain import ClaimReport, NoiseNeeded, explain_file, report_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +34,7 @@ def accuracy_asked(within: float, confidence: float | None = None, of: str | Non
     if not 0 < share < 1:
         raise MechanismError(f"--confidence is {brief(confidence)}; give a number between 0 and 1")
     which: Any = choice("--of", "cell" if of is None else of, ("cell", "all", "total"), MechanismError)
-    return Accuracy(within=positive("--accuracy", within, MechanismError), confidence=share, of=which)
+    return Accuracy(within=non_negative("--accuracy", within, MechanismError), confidence=share, of=which)
 
 
 def accurate_report(
@@ -61,22 +61,25 @@ def accurate_report(
     else:
         told = explain_file(scenario, releases, eps=float(eps))
     words = accuracy.words()
-    answer = (
-        f"{words[0].upper()}{words[1:]} takes geometric noise of ε = {_up(eps)}, or Gaussian noise of σ ≤ "
-        f"{_down(sigma * step)} (ρ = {_up(squared / sigma**2 / 2)})."
-    )
-    return replace(told, title=f"What does it take to keep {words}?", answer=answer)
+    told_sigma = _down(sigma * step)
+    # ρ of the σ that is told.
+    noise = NoiseNeeded(_up(eps), told_sigma, _up(squared / (Fraction(told_sigma) / step) ** 2 / 2))
+    exactly = ""
+    if 0 < accuracy.within < step:
+        exactly = f" Noise moves the answer by steps of {number(step)}, so this is to be exactly right."
+    answer = f"{words[0].upper()}{words[1:]} takes {noise}.{exactly}"
+    return replace(told, title=f"What does it take to keep {words}?", answer=answer, noise=noise)
 
 
 def _on_step(moved: int, eps: Fraction) -> GeometricLaw:
     return GeometricLaw(Privacy(float(eps / moved), None, exact_eps=eps / moved))
 
 
-def _up(value: Fraction) -> str:
+def _up(value: Fraction) -> float:
     """Nine digits, never below."""
-    return f"{float(Context(prec=9, rounding=ROUND_CEILING).divide(value.numerator, value.denominator)):.9g}"
+    return float(Context(prec=9, rounding=ROUND_CEILING).divide(value.numerator, value.denominator))
 
 
-def _down(value: Fraction) -> str:
+def _down(value: Fraction) -> float:
     """Nine digits, never above."""
-    return f"{float(Context(prec=9, rounding=ROUND_FLOOR).divide(value.numerator, value.denominator)):.9g}"
+    return float(Context(prec=9, rounding=ROUND_FLOOR).divide(value.numerator, value.denominator))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sievert.numerics import in_percent
+from sievert.numerics import at_most_percent, in_percent
 from sievert.observations import SimulatedGain
 
 __all__ = ["SAYS_NOTHING", "bounded_words", "finely", "guess_beside"]
@@ -17,7 +17,7 @@ def guess_beside(value: float, exact: bool, drawn: SimulatedGain | None) -> str:
     """The probability of a right guess: exactly, or at most and by simulation."""
     if exact:
         return in_percent(value)
-    return bounded_words(f"at most {in_percent(value)}", value < SAYS_NOTHING, drawn, finely)
+    return bounded_words(f"at most {at_most_percent(value)}", value < SAYS_NOTHING, drawn, finely)
 
 
 def bounded_words(

@@ -17,6 +17,7 @@ from sievert.observations import SimulatedGain
 from sievert.questions._accept import Check, Promise, checks, kept_promise
 from sievert.questions._beside import guess_beside
 from sievert.questions._findings import Findings, Unanswered, findings
+from sievert.questions._person_rows import one_row, rows_of_person
 from sievert.questions._seen import Seen, seen
 from sievert.results import Result
 
@@ -39,6 +40,7 @@ class Told(Result):
     unanswered: tuple[Unanswered, ...]
     simulated: SimulatedGain | None
     simulated_once: SimulatedGain | None
+    rows_per_person: int
 
     @property
     def passed(self) -> bool:
@@ -80,7 +82,8 @@ class Told(Result):
             )
         accepted = " and is within every limit of the file" if self.checks else ""
         subject = "the value" if self.records == 1 else "one record"
-        return f"The mechanism {promise}{accepted}: {subject} is guessed with probability {self._guesses()}."
+        guessed = f"{subject} is guessed with probability {self._guesses()}.{one_row(self.rows_per_person)}"
+        return f"The mechanism {promise}{accepted}: {guessed}"
 
     def _guesses(self) -> str:
         before = in_percent(self.record.before)
@@ -118,6 +121,7 @@ class Headline(Told):
     unanswered: tuple[Unanswered, ...]
     simulated: SimulatedGain | None
     simulated_once: SimulatedGain | None
+    rows_per_person: int
 
 
 def headline(scenario: Scenario) -> Headline:
@@ -144,6 +148,7 @@ def headline(scenario: Scenario) -> Headline:
         parts.findings[1] if parts.checks else (),
         view.simulated(scenario.observations),
         view.simulated(1),
+        rows_of_person(scenario),
     )
 
 

@@ -25,7 +25,7 @@ from sievert.channels import (
 )
 from sievert.errors import FileError, SievertError, TooLargeError
 from sievert.files import Scenario
-from sievert.limits import largest_epsilon, policy_guess, worst_leakage
+from sievert.limits import largest_epsilon, upper_guess, worst_leakage
 from sievert.limits.promises import ZeroConcentratedClaim
 from sievert.measures import (
     Adversary,
@@ -262,7 +262,7 @@ class OnSeveral(Unlisted):
             return 1.0
         claim = ZeroConcentratedClaim(math.nextafter(float(count * self.rho), math.inf))
         with suppress(SievertError):
-            return min(1.0, policy_guess(claim, scenario.policy, record_belief(scenario))[0].upper)
+            return min(1.0, upper_guess(claim, scenario.policy, record_belief(scenario)))
         return 1.0
 
     @property

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Literal
 from sievert.arrays import FloatArray
 from sievert.errors import SievertError
 from sievert.files import Scenario
-from sievert.limits import MEETS, grid_of, policy_guess, worst_leakage
+from sievert.limits import MEETS, grid_of, least_guess, quick_guess, worst_leakage
 from sievert.limits.promises import LARGEST_RELEASES, ApproximateClaim, Claim, claim_of
 from sievert.measures import record_leakage
-from sievert.numerics import in_bits, in_percent
+from sievert.numerics import bounded_percent, in_bits
 from sievert.observations import SimulatedGain
 from sievert.policies import Policy
 from sievert.questions._accept import record_belief
@@ -79,7 +79,9 @@ class StandingRow(Result):
     def _text(self, amount: Amount | None) -> str:
         if amount is None:
             return "not known"
-        shown = in_percent(amount.value) if self.unit == "probability" else in_bits(amount.value)
+        if self.unit == "probability":
+            return bounded_percent(amount.value, amount.exact)
+        shown = in_bits(amount.value)
         return shown if amount.exact else f"at most {shown}"
 
 
@@ -185,11 +187,15 @@ def promised_guess(claim: Claim, policy: Policy, belief: FloatArray | None) -> t
         few = policy.hides_any_two or policy.constrained or len(policy.values) <= most
         # On a map bounds are sums over its cells, however many.
         if few or grid_of(policy.secrets) is not None:
-            found, blind = policy_guess(claim, policy, belief)
+            found, blind = least_guess(claim, policy, belief)
             return Amount(found.upper, found.lower >= found.upper * (1 - MEETS)), blind
-    if isinstance(claim, ApproximateClaim) and claim.lost == 0:
-        return _by_eps(claim, policy, belief)
-    return None
+    known = [_by_eps(claim, policy, belief)] if isinstance(claim, ApproximateClaim) and not claim.lost else []
+    with suppress(SievertError):
+        quick = quick_guess(claim, policy, belief)
+        blind = 1 / len(policy.values) if belief is None else float(belief.max())
+        known.append(None if quick is None else (Amount(quick.upper, False), blind))
+    found_all = [item for item in known if item is not None]
+    return min(found_all, key=lambda item: (item[0].value, not item[0].exact), default=None)
 
 
 def _by_eps(

@@ -9,7 +9,7 @@ from typing import Any
 
 from sievert.errors import FileError
 from sievert.files import VectorScenario
-from sievert.numerics import in_percent, in_releases, probability, whole
+from sievert.numerics import bounded_percent, in_percent, in_releases, probability, whole
 from sievert.questions._largest_level import largest_level
 from sievert.questions._vector_audit import DISTANCES
 from sievert.questions._vector_design import design_vectors
@@ -75,13 +75,13 @@ def _explain(
         lines.insert(0, f"The most that keeps a guess to {in_percent(guess)}: {scenario.mechanism.words()}.")
     lines += solved
     xi, likely = row(here)
-    most = "" if scenario.mechanism.accounted else "at most "
+    after = bounded_percent(likely, scenario.mechanism.accounted)
     again = "" if many == 1 else f" after {many} releases under this hash"
     certificate, why = promise(scenario, many)
     return VectorsAnswer(
         "explain",
         scenario.title,
-        f"Between two users {apart(here)} apart a guess rises from 50.0% to {most}{in_percent(likely)}"
+        f"Between two users {apart(here)} apart a guess rises from 50.0% to {after}"
         f"{again}; near users are hard to tell apart, far ones are not.",
         {
             "distance": here,

@@ -22,6 +22,7 @@ from sievert.policies import Policy
 from sievert.questions._accept import Check, Promise
 from sievert.questions._findings import Finding, Unanswered
 from sievert.questions._headline import Parts, Told
+from sievert.questions._person_rows import PersonRows, person_rows, rows_of_person
 from sievert.questions._seen import Seen, seen
 from sievert.questions._standing import Standing, standing
 from sievert.questions._together import Together, together_of
@@ -76,6 +77,8 @@ class Audit(Told):
     inference : what the release tells about the secret of [inference] (None: the file has no such table)
     together : what each of several tables costs and how far off it is (None: there is only one)
     interval : what noise on an interval means for real numbers (None: the noise is none of those)
+    rows_per_person : how many rows of a person are released one by one; every number is about one of them
+    person_rows : what all of them let an attacker guess together (None: a person has one)
     rho : the ρ for one record of noise that keeps no ε (None: it keeps one, or its ρ is not known)
     """
 
@@ -117,11 +120,13 @@ class Audit(Told):
     secret: Literal["value", "record", "answer"] = "answer"
     repeated_method: str = ""
     rho: Fraction | None = None
+    rows_per_person: int = 1
+    person_rows: PersonRows | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Fields as plain data; inference, interval, together and ρ only where there are any."""
         found = super().to_dict()
-        for name in ("inference", "interval", "together", "rho"):
+        for name in ("inference", "interval", "together", "rho", "person_rows"):
             if getattr(self, name) is None:
                 del found[name]
         return found
@@ -218,6 +223,8 @@ def audit(scenario: Described | str | Path) -> Audit | Result:
         secret=scenario.gains_about,
         repeated_method=repeated.method,
         rho=scenario.claimed_rho,
+        rows_per_person=rows_of_person(scenario),
+        person_rows=person_rows(scenario),
     )
     return replace(result, standing=standing(scenario, result))
 

@@ -7,13 +7,14 @@ import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import singledispatch
+from typing import Any
 
 import numpy as np
 
 from sievert.channels import Channel, NoiseChannel
 from sievert.errors import FileError
 from sievert.files import Scenario
-from sievert.numerics import brief, did_you_mean, in_percent, require_size
+from sievert.numerics import at_least_percent, at_most_percent, brief, did_you_mean, in_percent, require_size
 from sievert.observations import (
     Breaches,
     BreachUntil,
@@ -27,6 +28,7 @@ from sievert.observations import (
     predicate_members,
 )
 from sievert.questions._beside import finely
+from sievert.questions._person_rows import one_row, rows_of_person
 from sievert.questions._record_breach import (
     about_predicate,
     half_time,
@@ -73,6 +75,7 @@ class BreachReport(Result):
         list of inputs; levels are then about the two values that are easiest to tell apart, and so are
         breaches unless values were named
     half : observations by which a breach is likelier than not (None: it cannot happen)
+    rows_per_person : how many rows of a person are released one by one; each is an observation of its own
     simulated : the last guess by simulation, where only bounds on it are known; an estimate, never a bound
     """
 
@@ -87,6 +90,14 @@ class BreachReport(Result):
     half: BreachUntil | None
     about_record: bool = False
     simulated: SimulatedGain | None = None
+    rows_per_person: int = 1
+
+    def to_dict(self) -> dict[str, Any]:
+        """Fields as plain data; a person's rows only where there are several."""
+        found = super().to_dict()
+        if self.rows_per_person == 1:
+            del found["rows_per_person"]
+        return found
 
     @property
     def secret(self) -> str:
@@ -101,12 +112,12 @@ class BreachReport(Result):
         if last.observations == 1:
             return (
                 f"One observation: {self.secret} is guessed with probability {start} before and "
-                f"{self._chance(last)} after."
+                f"{self._chance(last)} after.{one_row(self.rows_per_person)}"
             )
         return (
             f"{last.observations} observations: {self.secret} is guessed with probability {start} before, "
             f"{self._chance(first)} after {observation_words(first.observations)} and {self._chance(last)} "
-            f"after {last.observations}."
+            f"after {last.observations}.{one_row(self.rows_per_person)}"
         )
 
     def _chance(self, point: SuccessProbability) -> str:
@@ -208,6 +219,7 @@ def _breach(
         found,
         observations_until_each(channel, targets, prior, SEED),
         half,
+        rows_per_person=rows_of_person(scenario),
     )
 
 
@@ -239,6 +251,7 @@ def _record_report(
         half,
         about_record=True,
         simulated=simulated_guess(view, found.success),
+        rows_per_person=rows_of_person(scenario),
     )
 
 
@@ -279,7 +292,7 @@ def chance_words(point: SuccessProbability) -> str:
         return "almost 100%"
     if point.exact or in_percent(point.lower) == in_percent(point.upper):
         return in_percent(point.value)
-    return f"{in_percent(point.lower)} to {in_percent(point.upper)}"
+    return f"{at_least_percent(point.lower)} to {at_most_percent(point.upper)}"
 
 
 def observation_words(count: int) -> str:

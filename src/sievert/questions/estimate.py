@@ -441,7 +441,9 @@ def _one(column: Any) -> str | None:
     return str(column[0])
 
 
-def _count_places(region: Region, paths: list[Path], column: Any, model: EstimateModel) -> Counted:
+def _count_places(
+    region: Region, paths: list[Path], column: Any, model: EstimateModel, original: bool = False
+) -> Counted:
     columns = column.split(",") if isinstance(column, str) else list(column or ())
     if len(columns) != 2:
         raise FileError(
@@ -451,11 +453,13 @@ def _count_places(region: Region, paths: list[Path], column: Any, model: Estimat
     names = [str(name).strip() for name in columns]
     found = Counted(Counter(), 0, 0, ())
     for path in paths:
-        found = found.merged(_places_of(path, names, region, model))
+        found = found.merged(_places_of(path, names, region, model, original))
     return found
 
 
-def _places_of(path: Path, columns: list[str], region: Region, model: EstimateModel) -> Counted:
+def _places_of(
+    path: Path, columns: list[str], region: Region, model: EstimateModel, original: bool
+) -> Counted:
     """How many reports lie in each cell; a place outside the region cannot come from this mechanism."""
     counts: Counter[Hashable] = Counter()
     rows = empty = 0
@@ -472,10 +476,10 @@ def _places_of(path: Path, columns: list[str], region: Region, model: EstimateMo
         outside = ~region.contains(latitude, longitude)
         if outside.any() and not _nearly(region, latitude[outside], longitude[outside]):
             row = batch.first + int(np.flatnonzero(there)[np.flatnonzero(outside)[0]])
-            raise FileError(
-                f"{path}: row {row} is outside the region of the policy; check that the reports come from "
-                "this file's mechanism"
-            )
+            why = "check that the reports come from this file's mechanism"
+            if original:
+                why = "true places (estimate.original) lie in the region: leave the row out, or widen that"
+            raise FileError(f"{path}: row {row} is outside the region of the policy; {why}")
         cells = region.cells(latitude, longitude)
         flat = np.bincount(
             cells[:, 0] * region.shape[1] + cells[:, 1], number[there], minlength=len(region)
@@ -483,8 +487,9 @@ def _places_of(path: Path, columns: list[str], region: Region, model: EstimateMo
         for i in np.flatnonzero(flat).tolist():
             counts[divmod(i, region.shape[1])] += int(flat[i])
     if empty and model.missing == "reject":
+        what = "true values (estimate.original)" if original else "reports"
         raise FileError(
-            f'{path}: {empty} of {rows} reports are no places; correct them, or say missing = "drop"'
+            f'{path}: {empty} of {rows} {what} are no places; correct them, or say missing = "drop"'
         )
     return Counted(counts, rows, empty, (str(path),))
 
@@ -515,7 +520,9 @@ def _original(scenario: Scenario, model: EstimateModel, channel: Channel) -> Flo
     paths = expanded([model.original], scenario.folder)
     column = model.original_column
     if scenario.region is not None:
-        counted = _count_places(scenario.region, paths, column or model.column or scenario.columns, model)
+        counted = _count_places(
+            scenario.region, paths, column or model.column or scenario.columns, model, True
+        )
     else:
         counted = count_reports(paths, _one(column), labels=channel.inputs, missing=model.missing)
     shares = counts_over(counted.counts, channel.inputs, "original")

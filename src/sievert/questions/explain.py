@@ -11,7 +11,7 @@ from sievert.channels.divergences import delta_curve, renyi_curve, smallest_epsi
 from sievert.errors import FileError, TooLargeError
 from sievert.limits import MEETS, explain_claim
 from sievert.limits.promises import ApproximateClaim, Claim, claim_of
-from sievert.numerics import in_percent
+from sievert.numerics import bounded_percent, in_percent
 from sievert.questions._accept import (
     CLAIM_TOLERANCE,
     Check,
@@ -19,6 +19,8 @@ from sievert.questions._accept import (
     kept_promise,
     record_belief,
 )
+from sievert.questions._person_rows import one_row, rows_of_person
+from sievert.questions._standing import promised_guess
 from sievert.results import Result
 from sievert.spaces import Metric
 
@@ -32,6 +34,7 @@ __all__ = [
     "OTHER_NUMBERS",
     "ClaimReport",
     "MechanismCurve",
+    "NoiseNeeded",
     "explain_file",
     "file_claim",
     "report_of",
@@ -46,6 +49,8 @@ READ_DELTAS = (1e-3, 1e-6)
 LARGEST_CURVE = 20_000_000
 # Likelihood ratios of two tables that are looked at, some hundred times each.
 LARGEST_PAIR = 200_000
+# On a map two places may be as near as one likes and yet in cells whose middles are a diagonal apart.
+BORDER = "two places on either side of a border of cells"
 OTHER_NUMBERS = "The best guess at other strengths of the promise"
 
 
@@ -64,11 +69,30 @@ class MechanismCurve(Result):
 
 
 @dataclass(frozen=True)
+class NoiseNeeded(Result):
+    """Noise that keeps an accuracy: the least ε of geometric noise, or the largest σ of Gaussian, and its ρ.
+
+    `eps` and `rho` are rounded up, `sigma` down, at nine digits; `sigma` is in units of the answer.
+    """
+
+    eps: float
+    sigma: float
+    rho: float
+
+    def __str__(self) -> str:
+        return (
+            f"geometric noise of ε = {self.eps:.9g}, or Gaussian noise of σ ≤ {self.sigma:.9g} "
+            f"(ρ = {self.rho:.9g})"
+        )
+
+
+@dataclass(frozen=True)
 class ClaimReport(Result):
     """An explanation with the limits it is held against and, for a file, the mechanism's own curve.
 
-    `answer` is the sentence to begin with where the question was not what the claim means, `promise` the
-    file's claim held against its own mechanism.
+    `rows_per_person` rows of a person are released one by one, each with the claim; `all_rows` is at most how
+    well they are guessed together. `answer` is the sentence to begin with where the question was not what the
+    claim means, `noise` what an accuracy takes, `promise` the file's claim held against its own mechanism.
     """
 
     title: str
@@ -77,6 +101,18 @@ class ClaimReport(Result):
     mechanism: MechanismCurve | None = None
     answer: str | None = None
     promise: Promise | None = None
+    rows_per_person: int = 1
+    all_rows: float | None = None
+    noise: NoiseNeeded | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Fields as plain data; a person's rows where there are several, noise where it was looked for."""
+        found = super().to_dict()
+        if self.noise is None:
+            del found["noise"]
+        if self.rows_per_person == 1:
+            del found["rows_per_person"], found["all_rows"]
+        return found
 
     @property
     def passed(self) -> bool:
@@ -100,7 +136,7 @@ class ClaimReport(Result):
         if self.answer is not None:
             return f"{self.answer} {headline(self.explanation)}"
         accepted = " This is within every limit of the file." if self.checks else ""
-        return headline(self.explanation) + accepted
+        return f"{headline(self.explanation)}{accepted}{one_row(self.rows_per_person)}"
 
 
 def report_of(explanation: Explanation, accept: AcceptModel | None = None) -> ClaimReport:
@@ -122,7 +158,7 @@ def explain_file(
     adversary's observations.
     """
     claim, read = file_claim(scenario, releases, **options)
-    policy = scenario.policy
+    policy, region = scenario.policy, scenario.region
     explanation = explain_claim(
         claim,
         prior=record_belief(scenario),
@@ -130,12 +166,30 @@ def explain_file(
         within=within,
         centre=_value(scenario, centre),
         read=read,
+        between=None if region is None else BORDER,
+        apart=None if region is None else region.cells_apart(0.0),
     )
+    if region is not None:
+        # The middles of such cells are a diagonal apart at most.
+        explanation = replace(explanation, curve=replace(explanation.curve, exact=False))
     curve = _mechanism_curve(scenario)
     explanation = _with_own_guess(scenario, explanation, claim)
     checks = _checks(explanation, scenario.accept, claim, policy.person_records)
     promise = None if curve is None or _states_claim(options) else kept_promise(_seen(scenario))
-    return ClaimReport(scenario.title, explanation, checks, curve, promise=promise)
+    rows, together = rows_of_person(scenario), None
+    if rows > 1:
+        count = scenario.observations if releases is None else releases
+        of_all = file_claim(scenario, rows * count, **options)[0]
+        together = promised_guess(of_all, policy, record_belief(scenario))
+    return ClaimReport(
+        scenario.title,
+        explanation,
+        checks,
+        curve,
+        promise=promise,
+        rows_per_person=rows,
+        all_rows=None if together is None else together[0].value,
+    )
 
 
 def file_claim(scenario: Scenario, releases: int | None = None, **options: Any) -> tuple[Claim, float]:
@@ -270,10 +324,9 @@ def headline(found: Explanation) -> str:
     if found.before >= 1:
         return "Nothing can be learned: the person's value is certain already."
     after = "the release" if found.releases == 1 else f"{found.releases} releases"
-    most = "" if found.exact else "at most "
     return (
         f"Someone who knows everything else guesses {found.guessed} with probability "
-        f"{in_percent(found.before)} before and {most}{in_percent(found.after)} after {after}."
+        f"{in_percent(found.before)} before and {bounded_percent(found.after, found.exact)} after {after}."
     )
 
 

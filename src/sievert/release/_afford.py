@@ -22,7 +22,7 @@ from sievert.files import Scenario, added_noise, load_scenario
 from sievert.ledger import largest_rho
 from sievert.limits import planned_claim
 from sievert.mechanisms import on_cells
-from sievert.numerics import as_fraction, brief, in_percent, number, whole
+from sievert.numerics import as_fraction, bounded_percent, brief, number, whole
 from sievert.observations import record_view
 from sievert.policies import CellMove, cell_moves, largest_cost
 from sievert.questions import belief_of
@@ -69,11 +69,10 @@ class Afforded(Result):
     exact: bool
 
     def __str__(self) -> str:
-        most = "" if self.exact else "at most "
         return (
             f"{self.releases} releases with {self.noise} noise, {self.parameter} = {float(self.value):.6g} "
             f"each, {WAYS[self.way]}: standard deviation {self.sd:.5g}, one record guessed with "
-            f"probability {most}{in_percent(self.guess)} after all"
+            f"probability {bounded_percent(self.guess, self.exact)} after all"
         )
 
 

@@ -21,7 +21,17 @@ from sievert.limits.promises import ApproximateClaim, Claim, ZeroConcentratedCla
 from sievert.numerics import exp_or_infinity
 from sievert.observations import SimulatedGain
 from sievert.policies import Policy
-from sievert.questions import Seen, TableShare, guess_beside, promised_guess, record_belief, seen, together_of
+from sievert.questions import (
+    PersonRows,
+    Seen,
+    TableShare,
+    guess_beside,
+    person_rows,
+    promised_guess,
+    record_belief,
+    seen,
+    together_of,
+)
 from sievert.release._account import Cost, in_its_unit
 from sievert.release._plan import Plan
 from sievert.release._relations import relation_of
@@ -75,6 +85,7 @@ class Effect(Result):
     symbol : of the ledger's currency, ε or ρ
     tables : what each of several tables costs, and how far off it is
     guess_simulated : beside a bound on the guess afterwards, what a simulation finds
+    person_rows : what all rows of a person let an attacker guess together (None: a person has one)
     """
 
     central: bool
@@ -94,9 +105,14 @@ class Effect(Result):
     symbol: str = "ε"
     tables: tuple[TableShare, ...] = ()
     guess_simulated: SimulatedGain | None = None
+    person_rows: PersonRows | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        return totals_in_their_unit(super().to_dict(), self.symbol)
+        """Fields as plain data; a person's rows only where there are several."""
+        found = totals_in_their_unit(super().to_dict(), self.symbol)
+        if self.person_rows is None:
+            del found["person_rows"]
+        return found
 
 
 def totals_in_their_unit(found: dict[str, Any], symbol: str) -> dict[str, Any]:
@@ -125,6 +141,7 @@ def effect_of(plan: Plan, ledger: Ledger | None, cost: Cost | None, counted: boo
         _factors(plan),
         tables=_tables(plan),
         guess_simulated=None if view is None else view.simulated(1),
+        person_rows=None if view is None else person_rows(plan.scenario),
     )
     if ledger is None or cost is None:
         return found

@@ -14,7 +14,7 @@ from sievert.errors import FileError, LedgerError, SievertError
 from sievert.files import Described, Scenario, described, load_scenario
 from sievert.ledger import WAIT_SECONDS, WITHOUT_RELATION, Ledger, Planned, epsilon_of
 from sievert.limits import PlannedClaim, planned_claim, planned_claim_of_any
-from sievert.numerics import at_most, in_percent, number, whole
+from sievert.numerics import at_most, bounded_percent, number, whole
 from sievert.questions import seen
 from sievert.release._acceptance import require_accepted
 from sievert.release._plan import Plan, make_plan
@@ -97,10 +97,9 @@ class PlannedReleases(Result):
         elif others:
             found.append(f"All of its releases together: {', '.join(others)} {at}.")
         if self.guess is not None:
-            most = "at most " if self.guess_is_bound else ""
             found.append(
                 f"If every slot releases this file's answer, one record is guessed with probability "
-                f"{most}{in_percent(self.guess)} after all of them."
+                f"{bounded_percent(self.guess, not self.guess_is_bound)} after all of them."
             )
         found.append(
             "This holds for the plan alone; with other releases of the ledger only the sums hold. Slots that "

@@ -15,7 +15,7 @@ from sievert.ledger import UNIT, WITHOUT_RELATION, Ledger
 from sievert.mechanisms import on_cells
 from sievert.numerics import flag, number
 from sievert.observations import SimulatedGain
-from sievert.questions import Check, TableShare, belief_of
+from sievert.questions import Check, PersonRows, TableShare, belief_of
 from sievert.release._acceptance import acceptance, broken_claim
 from sievert.release._account import Cost, in_its_unit
 from sievert.release._in_all import Effect, InAll, effect_of, totals_in_their_unit
@@ -106,6 +106,7 @@ class Preview(Result):
     tables : what each of several tables would cost, and how far off it would be
     guess_simulated : beside a bound on the guess afterwards, what a simulation finds; no bound
     per : whom the cost is for: "person", or "row of this view" where no column says whose it is
+    person_rows : what all rows of a person let an attacker guess together (None: a person has one)
     """
 
     title: str
@@ -142,6 +143,7 @@ class Preview(Result):
     beside: Beside | None = None
     guess_simulated: SimulatedGain | None = None
     per: str = "person"
+    person_rows: PersonRows | None = None
 
     @property
     def possible(self) -> bool:
@@ -152,6 +154,8 @@ class Preview(Result):
         found = super().to_dict()
         if self.per == "person":
             del found["per"]
+        if self.person_rows is None:
+            del found["person_rows"]
         return in_its_unit(totals_in_their_unit(found, self.symbol), self.symbol)
 
     def __str__(self) -> str:
@@ -273,6 +277,7 @@ def preview(
         beside=_beside(plan),
         guess_simulated=effect.guess_simulated,
         per=plan.data.per,
+        person_rows=effect.person_rows,
     )
 
 

@@ -9,7 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from sievert.files import Scenario
-from sievert.numerics import belief_growth, guess_words, in_bits, in_percent, in_share, number, times
+from sievert.numerics import (
+    at_least_percent,
+    at_most_percent,
+    belief_growth,
+    guess_words,
+    in_bits,
+    in_percent,
+    in_share,
+    number,
+    times,
+)
 from sievert.observations import SimulatedGain
 from sievert.questions import SAYS_NOTHING, Finding, Unanswered, bounded_words, finely
 from sievert.questions.audit import Audit
@@ -154,6 +164,8 @@ def _record(audit: Audit) -> list[str]:
     drawn = audit.simulated or audit.simulated_once
     if drawn is not None:
         lines.append(_simulated(drawn))
+    if audit.person_rows is not None:
+        lines.append(str(audit.person_rows))
     return lines + _budget(audit)
 
 
@@ -368,10 +380,13 @@ def _bounded(
     item: Finding, value: float, exact: bool, other: float | None, drawn: SimulatedGain | None
 ) -> str:
     """The amount with the word of a bound, unless both ends are written alike: losses are at least that."""
-    bound, shown = "at least " if item.unit in LOSSES else "at most ", _amount(item, float(value))
+    shown = _amount(item, float(value))
     alike = other is not None and _amount(item, float(other)) == shown
     if exact or alike:
         return shown
+    bound = "at least " if item.unit in LOSSES else "at most "
+    if item.unit in ("probability", "risk"):
+        shown = (at_least_percent if item.unit == "risk" else at_most_percent)(float(value))
     return bounded_words(f"{bound}{shown}", not _says_nothing(item, value), drawn, partial(_finely, item))
 
 

@@ -111,18 +111,14 @@ def _privacy(report: BreachReport) -> list[str]:
     assert found.privacy is not None
     level = found.privacy.nats / math.log(2)
     if report.is_metric:
-        lines = [
-            f"The promise is {in_bits(level, 3)} (ε = {found.privacy.nats:.4g} nats) for a distance of 1."
-        ]
+        lines = [f"The promise is {in_bits(level, 3)} (ε = {found.privacy.nats:.4g}) for a distance of 1."]
     elif math.isinf(level):
         lines = ["The policy promises nothing here: neighbours are told apart without limit."]
     elif not found.differs:
-        lines = [
-            f"That is the policy's own promise: ε = {found.privacy.nats:.4g} nats is {in_bits(level, 3)}."
-        ]
+        lines = [f"That is the policy's own promise: ε = {found.privacy.nats:.4g} is {in_bits(level, 3)}."]
     else:
         lines = [
-            f"The promise of the policy is {in_bits(level, 3)} (ε = {found.privacy.nats:.4g} nats) for "
+            f"The promise of the policy is {in_bits(level, 3)} (ε = {found.privacy.nats:.4g}) for "
             f"neighbours; inputs further apart are told apart by up to {_bits(found.worst.bits)}."
         ]
     one = found.individual
@@ -175,6 +171,12 @@ def _many(report: BreachReport) -> list[str]:
         lines.append(
             f"A simulation of {drawn.samples:,} records guesses {finely(drawn.value)} of them: between "
             f"{finely(drawn.lower)} and {finely(drawn.upper)} at 99.9% confidence, no bound."
+        )
+    if report.rows_per_person > 1:
+        rows = report.rows_per_person
+        lines.append(
+            f"All this is about one row. A person has up to {rows} (data.rows_per_person): rows of one value "
+            f"are further observations, {rows} in each release."
         )
     total = last.observations - report.found.success[0].observations + 1
     if MOST_POINTS < total != len(report.found.success):

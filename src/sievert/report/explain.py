@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from sievert.limits import Explanation
 from sievert.limits.promises import SYMBOLS
-from sievert.numerics import in_bits, in_percent, times
+from sievert.numerics import at_most_percent, bounded_percent, in_bits, in_percent, times
+from sievert.questions import SAYS_NOTHING
 from sievert.questions.explain import FALSE_ALARMS, OTHER_NUMBERS, ClaimReport, MechanismCurve
 from sievert.report import plots
 from sievert.report._page import Page, Picture, page_html
@@ -72,8 +73,8 @@ def lines(report: ClaimReport) -> Iterator[tuple[str, list[str]]]:
                 f"means {found.person}; the answers below are about a person whose records all say the same."
             )
         yield "What is protected", lines
-    yield "One person", _person(found)
-    yield f"Telling {found.between} apart", _apart(found)
+    yield "One person", [*_person(found), *_rows(report)]
+    yield f"Telling {found.between.partition(',')[0]} apart", _apart(found)
     if found.totals is not None:
         yield f"After {found.releases} releases", _releases(found)
     if found.equivalents:
@@ -120,7 +121,7 @@ def _person(found: Explanation) -> list[str]:
         ]
     else:
         lines = [
-            f"{rise}at most {in_percent(found.after)}: no mechanism that keeps the promise lets anybody "
+            f"{rise}at most {at_most_percent(found.after)}: no mechanism that keeps the promise lets anybody "
             "guess better."
         ]
         if found.reached > found.before:
@@ -141,6 +142,20 @@ def _person(found: Explanation) -> list[str]:
         "whatever else the attacker knows. It does not speak of singling out or linkability."
     )
     return lines
+
+
+def _rows(report: ClaimReport) -> list[str]:
+    """What a person's rows that are released one by one come to."""
+    if report.rows_per_person == 1:
+        return []
+    known = "is not known"
+    if report.all_rows is not None:
+        says = report.all_rows < SAYS_NOTHING
+        known = f"is at most {at_most_percent(report.all_rows)}" if says else "has no bound below 100%"
+    return [
+        f"All this is about one row. A person has up to {report.rows_per_person} (data.rows_per_person): the "
+        f"guess from all of them, of one value, {known}."
+    ]
 
 
 def _apart(found: Explanation) -> list[str]:
@@ -165,7 +180,7 @@ def _releases(found: Explanation) -> list[str]:
     advanced = "says nothing here" if math.isinf(totals.advanced) else f"gives {totals.advanced:.4g}"
     used = " The guess above uses the exact total."
     if found.by_distance:
-        used = " This is for two inputs at distance 1, and says nothing of others."
+        used = f" This is for {found.between.rstrip(',')}, and says nothing of others."
     return [
         f"At a total δ of {totals.total_delta:g} the exact total is ε = {totals.optimal:.4g}; adding up "
         f"gives {totals.basic:.4g}, advanced composition {advanced}.{used}"
@@ -183,10 +198,10 @@ def _equivalents(found: Explanation) -> str:
 def _near(found: Explanation) -> list[str]:
     near = found.near
     assert near is not None
-    most = "" if near.exact else "at most "
+    after = bounded_percent(near.after, near.exact)
     return [
         f"Someone known to be within {near.radius:g} of {near.centre} ({near.points} places) is located "
-        f"with probability {in_percent(near.before)} before and {most}{in_percent(near.after)} after.",
+        f"with probability {in_percent(near.before)} before and {after} after.",
         f"Belief in {near.centre} itself grows at most {times(near.belief_factor)}; the odds between "
         f"two of the places change at most {times(near.odds_factor)}.",
     ]
@@ -204,6 +219,6 @@ def _own(curve: MechanismCurve) -> list[str]:
 
 def _table(found: Explanation) -> list[str]:
     return [
-        f"{SYMBOLS.get(name, name)} = {value:g}: {'' if found.exact else 'at most '}{in_percent(after)}"
+        f"{SYMBOLS.get(name, name)} = {value:g}: {bounded_percent(after, found.exact)}"
         for name, value, after in found.table
     ]

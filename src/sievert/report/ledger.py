@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from sievert.numerics import at_most, in_percent, number
+from sievert.numerics import at_most, at_most_percent, bounded_percent, in_percent, number
 from sievert.release import ChargedPlan, ChargedRelease, LedgerAccount, LedgerGuess
 from sievert.report._bars import bars
 from sievert.report._page import Page, Picture, Table, page_html
@@ -55,10 +55,10 @@ def _plan(plan: ChargedPlan, symbol: str) -> Iterator[str]:
         how = "a bound on what they compose to" if plan.eps_is_bound else "composed exactly"
         yield f"Alone, all its releases keep ε = {at_most(plan.eps, 10)} at δ = {number(plan.delta)}, {how}."
     if plan.guess is not None:
-        most = "at most " if plan.guess_is_bound else ""
         yield (
             "If every slot releases what it was planned with, one record is guessed with probability "
-            f"{most}{in_percent(plan.guess)} after all of them; other queries may tell more."
+            f"{bounded_percent(plan.guess, not plan.guess_is_bound)} after all of them; other queries may "
+            "tell more."
         )
 
 
@@ -82,7 +82,7 @@ def _guesses(found: LedgerAccount) -> Iterator[str]:
         )
     for guess in found.guesses:
         among = "Between two states" if guess.values == 2 else f"Among {guess.values} equally likely values"
-        yield f"{among}: right with probability at most {in_percent(guess.guess)}, by {guess.bound}."
+        yield f"{among}: right with probability at most {at_most_percent(guess.guess)}, by {guess.bound}."
 
 
 def page(found: LedgerAccount, command: str = "") -> str:
@@ -149,4 +149,4 @@ def _glance(found: LedgerAccount) -> Iterator[tuple[str, str]]:
     yield "left", f"{found.symbol} = {number(found.remaining)}"
     yield "releases", f"{len(found.releases)}"
     for guess in found.guesses:
-        yield f"best guess among {guess.values}", f"at most {in_percent(guess.guess)}"
+        yield f"best guess among {guess.values}", f"at most {at_most_percent(guess.guess)}"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sievert.files import Scenario
 from sievert.limits import Bound, WorstLeakage
-from sievert.numerics import amount, in_bits, in_percent, in_share
+from sievert.numerics import amount, at_most_percent, in_bits, in_percent, in_share
 from sievert.questions.limits import LimitCurves, Limits
 from sievert.report._page import Page, Picture, Table, page_html
 from sievert.report.plots._curves import leakage_curve
@@ -131,7 +131,7 @@ def _individual_lines(limits: Limits) -> list[str]:
     reached = "" if worst.exact is None else ", and some mechanism reaches that"
     lines = [
         f"At most {in_bits(worst.upper.bits, 6)}: a guess among {limits.values} equally likely values rises "
-        f"from {in_percent(low)} to at most {in_percent(after)}{reached}."
+        f"from {in_percent(low)} to at most {at_most_percent(after)}{reached}."
     ]
     used = limits.used_record_bits
     if used is not None and worst.upper.bits > 0:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sievert.files import Scenario, added_noise
-from sievert.numerics import amount, belief_growth, in_percent, number
+from sievert.numerics import amount, at_most_percent, belief_growth, in_percent, number
 from sievert.questions import TableShare, guess_beside, seen
 from sievert.release import Effect, InAll, NoisyTable, PlannedReleases, Preview, Release
 from sievert.report import plots
@@ -102,6 +102,8 @@ def _leakage(found: Preview | Effect) -> Iterator[str]:
             else "It is guessed"
         )
         yield (f"{who} with probability {in_percent(found.guess_before)} before and {after} after.")
+    if found.person_rows is not None:
+        yield f"{found.person_rows}"
     if found.factors:
         yield belief_growth("places", found.factors, " m")
     yield from _in_all(found)
@@ -130,7 +132,7 @@ def _spent(whole: InAll, alike: InAll | None, amount: str, symbol: str) -> str:
         return f"If {budget} is spent{_guess_of(whole)}."
     return (
         f"If {budget} is spent on {alike.releases} releases like this one{_guess_of(alike)}; on any releases "
-        f"of so much {symbol}: at most {in_percent(whole.guess or 1.0)}."
+        f"of so much {symbol}: at most {at_most_percent(whole.guess or 1.0)}."
     )
 
 
@@ -221,15 +223,34 @@ def near(path: str) -> str:
 
 def table_lines(names: Any, columns: Any, most: int = 20) -> Iterator[str]:
     """A small table, one line a row."""
+    size = len(columns[0]) if columns else 0
+    kept = _kept_rows(list(columns[list(names).index("query")]) if "query" in names else [""] * size, most)
     texts = [
-        [str(name), *("" if value is None else str(value) for value in column[:most])]
+        [str(name), *("" if column[row] is None else str(column[row]) for row in kept)]
         for name, column in zip(names, columns, strict=True)
     ]
     widths = [max(map(len, column)) for column in texts]
     for row in zip(*texts, strict=True):
         yield "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
-    if columns and len(columns[0]) > most:
-        yield f"… and {len(columns[0]) - most} more rows in the file"
+    if size > len(kept):
+        yield f"… and {size - len(kept):,} more rows in the file"
+
+
+def _kept_rows(statistics: list[object], most: int) -> list[int]:
+    """The first rows, so many together, of every statistic; a single one is not left out."""
+    rows = range(len(statistics))
+    if len(rows) <= most + 1:
+        return list(rows)
+    each = {name: [row for row in rows if statistics[row] == name] for name in dict.fromkeys(statistics)}
+    share = max(1, most // len(each))
+    # What statistics of few rows do not take, the others may.
+    spare = most - sum(min(share, len(part)) for part in each.values())
+    kept: list[int] = []
+    for part in each.values():
+        count = min(len(part), share + max(0, spare))
+        spare -= max(0, count - share)
+        kept += part[:count]
+    return sorted(kept)
 
 
 def _plain(value: Fraction) -> str:
@@ -345,6 +366,8 @@ def _glance(
         after = guess_beside(found.guess_after, not found.guess_is_bound, found.guess_simulated)
         yield "best guess about one record before", in_percent(found.guess_before)
         yield "after this release", after
+    if found.person_rows is not None and found.person_rows.guess is not None:
+        yield f"after all {found.person_rows.rows} rows of a person", found.person_rows.words
     alike = found.alike
     for name, item in (
         ("after all releases of the ledger", found.together),

@@ -1,0 +1,109 @@
+"""Rows that are released one by one, several of one person: what all of them together let an attacker guess.
+
+Rows of one value are further releases of it: k rows in n releases are n·k releases. So a number about one row
+is not about a person, and every question says so.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+
+from sievert.errors import SievertError
+from sievert.files import Scenario
+from sievert.numerics import at_least_percent, at_most_percent, in_percent
+from sievert.observations import SimulatedGain
+from sievert.questions._beside import bounded_words, finely, guess_beside
+from sievert.questions._findings import Finding, findings
+from sievert.questions._seen import seen
+from sievert.results import Result
+
+__all__ = ["PersonRows", "one_row", "person_rows", "rows_of_person"]
+
+
+@dataclass(frozen=True)
+class PersonRows(Result):
+    """What all rows of one person let an attacker guess who has them together, where they say the same.
+
+    Attributes
+    ----------
+    rows : how many rows one person may have
+    releases : of one value, by all rows in all releases
+    before : the best guess without a release
+    guess : the best guess after them all, exactly or (`exact` False) at most; None where it is not known
+    simulated : beside a bound, the guess by simulation
+    gains : what each adversary of the file gains after them all
+    """
+
+    rows: int
+    releases: int
+    before: float
+    guess: float | None
+    exact: bool
+    simulated: SimulatedGain | None
+    gains: tuple[Finding, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """The guess after all rows in words; "" where it is not known."""
+        return "" if self.guess is None else guess_beside(self.guess, self.exact, self.simulated)
+
+    def __str__(self) -> str:
+        told = f"A person has up to {self.rows} rows (data.rows_per_person)"
+        if self.guess is None:
+            return f"{told}: what all of them let an attacker guess is not known."
+        others = [f"; “{item.name}”: {_after(item)}" for item in self.gains if item.name != "identity"]
+        more = "".join(others)
+        return (
+            f"{told}: an attacker who has all of them, of one value, guesses it with probability "
+            f"{self.words}{more}. The other numbers are about one row."
+        )
+
+
+def _after(item: Finding) -> str:
+    if item.unit not in ("probability", "risk"):
+        return f"{float(item.repeated):.4g}"
+    if item.repeated_exact:
+        return in_percent(float(item.repeated))
+    is_risk = item.unit == "risk"
+    least = "at least" if is_risk else "at most"
+    shown = (at_least_percent if is_risk else at_most_percent)(float(item.repeated))
+    return bounded_words(f"{least} {shown}", shown not in ("100%", "0%"), item.simulated, finely)
+
+
+def one_row(rows: int) -> str:
+    """After a number about one row, that it is; "" where a person has no more."""
+    return "" if rows == 1 else f" Every number is about one row; a person has up to {rows}."
+
+
+def rows_of_person(scenario: Scenario) -> int:
+    """How many rows of one person are released one by one, each with noise of its own."""
+    document = scenario.document
+    if document.data is None or document.query is None or not scenario.query.is_record:
+        return 1
+    stable = document.release is not None and document.release.stable
+    return 1 if stable else int(document.data.rows_per_person)
+
+
+def person_rows(scenario: Scenario) -> PersonRows | None:
+    """What all rows of one person let an attacker guess; None where a person has one, or tables are released.
+
+    Cost: that of an audit with so many more observations.
+    """
+    rows = rows_of_person(scenario)
+    if rows == 1:
+        return None
+    if "person_rows" not in scenario.kept:
+        scenario.kept["person_rows"] = _person_rows(scenario, rows)
+    found: PersonRows = scenario.kept["person_rows"]
+    return found
+
+
+def _person_rows(scenario: Scenario, rows: int) -> PersonRows:
+    releases, before = rows * scenario.observations, seen(scenario).record.before
+    with suppress(SievertError):
+        view = seen(scenario.replaced({"adversary.observations": releases}))
+        found = view.repeated(releases)
+        gains = findings(view)[0]
+        return PersonRows(rows, releases, before, found.guess, found.exact, view.simulated(releases), gains)
+    return PersonRows(rows, releases, before, None, False, None)
