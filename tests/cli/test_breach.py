@@ -97,7 +97,7 @@ def test_a_count_speaks_of_one_record(tmp_path: Path) -> None:
         'mechanism = { kind = "truncated-geometric", alpha = "1/2" }\n',
     )
     words = said(path, observations=[1, 5])
-    assert "The promise of the policy is 1 bit (ε = 0.6931 nats) for neighbours" in words
+    assert "The promise of the policy is 1 bit (ε = 0.6931) for neighbours" in words
     assert "up to 3 bits" in words
     assert "About one record, the others independent of it: belief in 'no' against 'yes'" in words
     assert "If records may depend on each other: up to 3 bits" in words

@@ -337,7 +337,7 @@ def test_a_bound_above_the_limit_is_not_called_a_breach(tmp_path: Path) -> None:
     many = text.replace("[accept]", "observations = 10\n[accept]")
     result = sv.audit(written(tmp_path, many))
     assert not result.repeated_exact
-    assert "at most 99.8%" in sentences(result)
+    assert "at most 99.9%" in sentences(result)
     (check,) = result.checks
     assert (check.passed, check.exact) == (False, False)
     assert "NOT SHOWN to be within the limit 25.0%" in str(check)
