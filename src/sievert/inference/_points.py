@@ -68,7 +68,7 @@ class InferencePoint(Result):
     def to_dict(self) -> dict[str, Any]:
         """Fields as plain data, with the mechanism."""
         found = super().to_dict()
-        del found["labels"], found["first"], found["remark"]
+        del found["labels"], found["first"]
         return {**found, "mechanism": plain(self.mechanism)}
 
     @property
