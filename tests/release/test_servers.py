@@ -6,6 +6,7 @@ Each server is started once, for one test: tests that share it would be spread o
 import csv
 import os
 import pwd
+import random
 import re
 import subprocess
 import tempfile
@@ -17,13 +18,14 @@ from typing import Any
 import pytest
 
 import sievert as sv
-from sievert.errors import FileError, OutputError
+from sievert.errors import DataError, FileError, OutputError
 from sievert.files import ReleaseModel
 from sievert.release._domain import DROPPED, Domain
 from sievert.tables import Batch, Meaning, open_rows
 from sievert.tables import _databases as databases
 from sievert.tables import _warehouse as warehouse
 from tests.release.test_warehouse import FILE, REJECT, ROWS, described, totals
+from tests.tables.drawn import Column, arrow_table, drawn, kinds, people
 
 pytest.importorskip("ibis")
 
@@ -228,6 +230,7 @@ def test_postgres(
         database = databases.Postgres.open(url, tmp_path)
         assert there(database, "public.horrors") == read
         database.close()
+        drawn_on_postgres(base, url, tmp_path)
         agree_with_the_reader(tmp_path, f'source = "{url}"\ntable = "visits"')
         agree_with_the_reader(tmp_path, f'source = "{url}"\nsql = "SELECT * FROM visits"')
         only_counts_were_asked(postgres / "log")
@@ -236,6 +239,59 @@ def test_postgres(
         stopped(base, tmp_path, url, monkeypatch)
     with pytest.raises(FileError, match=r"data\.table: 'visit' is no table or view .*did you mean 'visits'"):
         totals(described(tmp_path, f'source = "{url}"\ntable = "visit"'))
+
+
+# Drawn tables that a server counts in one question, and their rows.
+DRAWN, DRAWN_ROWS = 200, 40
+
+
+def same_there(database: databases.Database, columns: list[Column]) -> None:
+    """Every drawn column has the same values there, and names the same people, or is refused."""
+    table = warehouse.Warehouse(database, database.table("drawn"), "drawn")
+    found = table.cells([column.name for column in columns])
+    counts = found.counts.tolist()
+    read = next(open_rows(arrow_table(columns)).batches(column.name for column in columns))
+    for column in columns:
+        here = column.outcome(read.columns[column.name])
+        assert column.outcome(found.columns[column.name], counts) == here, str(column)
+    for column in columns[:12]:
+        named = people(column.cells, column.missing)
+        try:
+            most, nobody = table.most_rows(column.name, Meaning(column.missing))
+        except (DataError, FileError) as problem:
+            assert not isinstance(problem, OutputError), problem.private
+            assert named is None, str(column)
+        else:
+            assert named is not None, str(column)
+            assert nobody == named.count(""), str(column)
+            assert nobody or most == max(Counter(named).values()), str(column)
+
+
+def drawn_on_postgres(base: Any, url: str, folder: Path) -> None:
+    import psycopg
+
+    known = kinds()
+    columns = drawn(random.Random(2), DRAWN, DRAWN_ROWS, [name for name in known if known[name].postgres])
+    base.execute(f"CREATE TABLE drawn ({', '.join(f'{c.name} {c.kind.postgres}' for c in columns)})")
+    places = ", ".join(["%s"] * len(columns))
+    with base.cursor() as cursor:
+        for row in zip(*(column.cells for column in columns), strict=True):
+            cursor.execute(psycopg.sql.SQL(f"INSERT INTO drawn VALUES ({places})"), row)
+    database = databases.Postgres.open(url, folder)
+    try:
+        same_there(database, columns)
+    finally:
+        database.close()
+
+
+def drawn_on_spark(session: Any, database: databases.Database, folder: Path) -> None:
+    from pyarrow import parquet
+
+    known = kinds()
+    columns = drawn(random.Random(3), DRAWN // 2, DRAWN_ROWS, [name for name in known if known[name].spark])
+    parquet.write_table(arrow_table(columns), folder / "drawn.parquet")
+    session.read.parquet(str(folder / "drawn.parquet")).createOrReplaceTempView("drawn")
+    same_there(database, columns)
 
 
 def only_counts_were_asked(log: Path) -> None:
@@ -342,6 +398,7 @@ def test_spark(read: dict[str, Counter[int]], tmp_path: Path, monkeypatch: pytes
         there_ = warehouse.Warehouse(database, database.table("odd"), "odd")
         assert there_.most_rows("a", Meaning(tuple(odd))) == (1, len(odd))
         assert [there_.most_rows("a", Meaning((text,)))[1] for text in odd] == [1] * len(odd)
+        drawn_on_spark(session, database, tmp_path)
         session.sparkContext.setLogLevel("OFF")
         no_cell_is_quoted(tmp_path, 'source = "spark://local[2]"')
         read_by_sql(tmp_path)

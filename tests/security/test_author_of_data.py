@@ -1,10 +1,12 @@
 """The author of data: cells, headers and files that were made to mislead or to harm."""
 
+import csv
 import os
 import pty
 import subprocess
 import sys
 import traceback
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,10 +15,10 @@ import numpy as np
 import pytest
 
 import sievert as sv
-from sievert.errors import DataError, FileError, OutputError
+from sievert.errors import DataError, FileError, OutputError, SievertError
 from sievert.questions.samples import samples_audit
 from sievert.release import DataFit
-from sievert.tables import count_reports
+from sievert.tables import VectorSource, count_reports, open_rows, read_channel
 
 WARDS = """version = 1
 [policy]
@@ -235,6 +237,126 @@ def test_what_fails_after_the_charge_quotes_no_cell(tmp_path: Path) -> None:
 
 
 # ── outputs that carry cells on ─────────────────────────────────────────────────────────────────────
+
+
+def test_a_cell_that_is_copied_is_no_formula_of_a_spreadsheet(tmp_path: Path) -> None:
+    text = WARDS.replace('[query]\nkind = "histogram"\n', "").replace("geometric", "randomised-response")
+    text = text.replace('records = 60000\nadjacency = "add-remove"\n', "") + 'keep = ["note"]\n'
+    cells = ["=cmd|' /C calc'!A0", "@SUM(1)", "+1+1", "-2", "plain", "\uff1d1"]
+    written(tmp_path, text, [f'north,"{cell}"' for cell in cells], "ward,note")
+    sv.release.run(tmp_path / "file.toml")
+    with (tmp_path / "wards.csv").open(newline="", encoding="utf-8") as stream:
+        found = [row["note"] for row in csv.DictReader(stream)]
+    assert found == [f'"{cell}"' if cell[0] in "=@+\uff1d" else cell for cell in cells]
+
+
+def test_names_of_columns_and_cells_do_not_steer_the_terminal(tmp_path: Path) -> None:
+    file = written(tmp_path, WARDS, ["north"], "war\x1b[2J\x1b]0;mine\x07d")
+    assert "\x1b[2J" not in on_a_terminal("release", file)[1]
+    file = written(tmp_path, WARDS, ["north", "\x1b[2Jsouth\u202e"])
+    said = on_a_terminal("release", file)[1]
+    assert "\x1b[2J" not in said and "\u202e" not in said and "x1b[2Jsouth" in said
+
+
+# ── files that were made to harm ────────────────────────────────────────────────────────────────────
+
+
+def test_a_damaged_file_of_arrow_is_refused_and_not_followed(tmp_path: Path) -> None:
+    """Offsets that lead out of the file: formerly the end of the process (SIGSEGV)."""
+    arrow, feather = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.feather")
+    path = tmp_path / "visits.arrow"
+    table = arrow.table({"ward": ["north"] * 5000 + [f"x{place}" for place in range(5000)]})
+    feather.write_feather(table, path, compression="uncompressed")
+    content = bytearray(path.read_bytes())
+    content[3000:3400] = b"\xff" * 400
+    path.write_bytes(content)
+    file = written(tmp_path, WARDS.replace("visits.csv", "visits.arrow"), [])
+    command = [sys.executable, "-m", "sievert", "release", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 4, done.stderr
+    with pytest.raises(DataError, match="is damaged, and cannot be read"):
+        list(open_rows(path).batches(["ward"]))
+
+
+def test_a_damaged_file_of_parquet_is_refused(tmp_path: Path) -> None:
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "visits.parquet"
+    parquet.write_table(
+        arrow.table({"ward": ["north", "south"] * 5000 + [CELL] * 99}), path, compression="none"
+    )
+    content = bytearray(path.read_bytes())
+    for start in range(20, len(content) - 400, 40):
+        content[start] ^= 0xFF
+    path.write_bytes(content)
+    file = written(tmp_path, WARDS.replace("visits.csv", "visits.parquet"), [])
+    with pytest.raises(DataError, match=r"visits\.parquet") as raised:
+        sv.release.run(file)
+    assert CELL not in str(raised.value)
+
+
+def test_no_array_that_is_read_is_unpickled(tmp_path: Path) -> None:
+    """An object in an array runs code when it is unpickled."""
+
+    class Runs:
+        def __reduce__(self) -> tuple[Any, ...]:
+            return os.mkdir, (str(tmp_path / "run"),)
+
+    held = np.empty(1, dtype=object)
+    held[0] = Runs()
+    np.savez(tmp_path / "channel.npz", matrix=held)
+    shape, kind = np.array([1, 1]), np.array("csr")
+    np.savez(tmp_path / "sparse.npz", data=held, indices=[0], indptr=[0, 1], shape=shape, format=kind)
+    with pytest.raises(FileError, match="cannot be read as NPZ"):
+        read_channel(tmp_path / "channel.npz")
+    with pytest.raises(FileError, match="is no sparse matrix"):
+        VectorSource(tmp_path / "sparse.npz").read()
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("arrays", "words"),
+    [
+        # Places outside the matrix, and offsets that lead out of it: formerly followed into memory.
+        ({"data": [1.0], "indices": [10**9], "indptr": [0, 1], "shape": [1, 2], "format": "csr"}, "sparse"),
+        ({"data": [1.0], "indices": [0], "indptr": [0, 10**9], "shape": [1, 2], "format": "csr"}, "sparse"),
+        # A few bytes that are a million million users.
+        ({"data": [], "row": [], "col": [], "shape": [10**12, 2], "format": "coo"}, "a matrix"),
+    ],
+)
+def test_a_sparse_matrix_is_what_it_claims(tmp_path: Path, arrays: dict[str, Any], words: str) -> None:
+    np.savez(tmp_path / "users.npz", **{name: np.array(value) for name, value in arrays.items()})
+    with pytest.raises(SievertError, match=words):
+        VectorSource(tmp_path / "users.npz").read()
+
+
+def test_a_small_archive_of_many_zeros_is_not_unpacked(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "channel.npz", "w", zipfile.ZIP_DEFLATED) as archive:
+        for number in range(65):
+            archive.writestr(f"{number}.npy", bytes(1 << 26))
+    assert (tmp_path / "channel.npz").stat().st_size < 1 << 23
+    with pytest.raises(FileError, match="unpacks to 4362076160 bytes"):
+        read_channel(tmp_path / "channel.npz")
+
+
+def test_rows_beyond_those_of_the_policy_are_not_read_on(tmp_path: Path) -> None:
+    """A kilobyte of Parquet holds any number of equal rows."""
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    table = arrow.table({"ward": ["north"] * 90_000})
+    with parquet.ParquetWriter(tmp_path / "visits.arrow.parquet", table.schema) as writer:
+        writer.write_table(table)
+    file = written(tmp_path, WARDS.replace("60000", "600"), [])
+    with pytest.raises(DataError, match="has more rows than the 600 records of the policy"):
+        sv.release.run(file, data=table)
+
+
+def test_a_long_cell_is_no_number_and_no_long_message(tmp_path: Path) -> None:
+    """A number of a million digits is not computed, and not repeated."""
+    ages = WARDS.replace('["north", "south"]', "{ range = [0, 99] }")
+    file = written(tmp_path, ages, ["7", "9" * 1_000_000], "ward")
+    with pytest.raises(DataError) as raised:
+        sv.release.run(file)
+    assert len(str(raised.value)) < 600
+
 
 # ── people and rows ─────────────────────────────────────────────────────────────────────────────────
 

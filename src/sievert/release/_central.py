@@ -115,6 +115,11 @@ def _added(plan: Plan, rows: Rows, progress: Progress | None, seen: Fingerprints
     sampled = Sampled(plan.data.person, plan.owned, plan.data.meaning) if _samples(plan) else None
     shift = _shift(plan)
     for batch in rows.batches([*plan.columns, *people.columns]):
+        if read > policy.records and sampled is None:
+            raise DataError(
+                f"{rows.name}: has more rows than the {policy.records} records of the policy; set records to "
+                "the public number of rows, or to an upper limit of it"
+            )
         codes = _located(partial(domain.codes, tally=tally), batch, rows)
         if sampled is not None:
             _located(partial(sampled.add, codes=codes + shift, kept=codes != DROPPED), batch, rows)

@@ -224,7 +224,12 @@ def draw_vectors(job: VectorsJob, part: Part) -> int:
             source.begin(start // BLOCK)
             chosen = slice(start, start + BLOCK)
             noisy = job.scenario.mechanism.noisy(job.nonzero(read.rows[chosen], source), source)
-            writer.write([read.users[chosen], [row.tobytes().hex() for row in noisy.words.astype("<u8")]])
+            writer.write(
+                [
+                    read.users[chosen],
+                    [row.tobytes().hex() for row in noisy.words.astype("<u8")],
+                ]
+            )
 
     publish(part, job.columns_written, write)
     return part.contents.rows

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from sievert.errors import DataError, FileError
+from sievert.errors import DataError, FileError, SievertError
 from sievert.kinds import Noun, Positive, PrivatePath, Probability, Section, kind
 from sievert.numerics import brief
 from sievert.tables._cells import Meaning, refusal
@@ -97,10 +97,28 @@ class Rows(ABC):
             if header.count(name) > 1:
                 raise DataError(f"{self.name}: has the column {brief(name)} twice; rename one of them")
         first = 1
-        for found in self._batches(wanted, size):
+        for found in self._sound(wanted, size):
             count = len(found[wanted[0]])
             yield Batch(first, found, count)
             first += count
+
+    def _sound(self, columns: Sequence[str], size: int) -> Iterator[dict[str, Sequence[Any]]]:
+        """The batches; what a reader says of a damaged table may quote it."""
+        damages: tuple[type[Exception], ...] = (OSError, ValueError, *_of_arrow())
+        try:
+            yield from self._batches(columns, size)
+        except SievertError:
+            raise
+        except damages as problem:
+            raise DataError(
+                f"{self.name}: is damaged, and cannot be read ({class_of(problem)})", private=whole(problem)
+            ) from None
+
+
+def _of_arrow() -> tuple[type[Exception], ...]:
+    """What Arrow raises of its own."""
+    arrow = arrow_or_none()
+    return () if arrow is None else (arrow.ArrowException,)
 
 
 def open_rows(source: Any, groups: tuple[int, int] | None = None) -> Rows:
@@ -350,6 +368,8 @@ class _Arrow(_File, suffixes=(".arrow", ".feather", ".ipc")):
         counted = hasattr(stream, "num_record_batches")
         whole = (stream.get_batch(i) for i in range(stream.num_record_batches)) if counted else iter(stream)
         for batch in whole:
+            # Offsets that lead out of the file would be followed.
+            batch.validate(full=True)
             for start in range(0, batch.num_rows, size):
                 part = batch.slice(start, size)
                 yield {name: self._coded(name, part.column(name)) for name in columns}

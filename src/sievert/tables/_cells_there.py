@@ -96,7 +96,9 @@ def person_there(database: Database, column: Any) -> Person | None:
         return Person(text.re_search(DECIMAL).ifelse(_plain_number(text), text), [exponent])
     if kind.is_floating():
         there = column.isnan().ifelse(None, column)
-        odd = (there != there.floor()) | (there.abs() > LARGEST_WHOLE)
+        # Databases take the floor as a whole number of 64 bits, which a larger one is not.
+        small = (there.abs() > LARGEST_WHOLE).ifelse(0.5, there)
+        odd = small != small.floor()
         return Person(
             there.cast("int64").cast("string"), [(odd, "names people by numbers that are not whole")]
         )

@@ -105,6 +105,8 @@ def _public_cells(path: Path, name: str, column: Any) -> list[Any]:
 # as they were, types included (`tables.label_texts`).
 
 LARGEST_EXACT = 250_000
+# Bytes to which an archive of arrays may unpack: a small file can hold as many zeros as it likes.
+LARGEST_UNPACKED = 4 << 30
 # Labels under this name of an NPZ array, or with it as the first column of a Parquet file, are JSON.
 ENCODED = "_json"
 # What probabilities may miss from 1 when names are told from numbers.
@@ -195,8 +197,21 @@ def _number(path: Path, value: Any, row: object, column: object) -> float:
         ) from None
 
 
+def require_unpacked(path: Path) -> None:
+    """Refuse an archive of arrays that would unpack to more than memory is meant for."""
+    if not zipfile.is_zipfile(path):
+        return  # whoever reads it says what it is
+    with zipfile.ZipFile(path) as archive:
+        size = sum(item.file_size for item in archive.infolist())
+    if size > LARGEST_UNPACKED:
+        raise FileError(
+            f"{path}: unpacks to {size} bytes, and at most {LARGEST_UNPACKED} are read; use several files"
+        )
+
+
 def _read_npz(path: Path, known: KnownLabels | None) -> Channel:
     try:
+        require_unpacked(path)
         stored = np.load(path, allow_pickle=False)
         if not isinstance(stored, np.lib.npyio.NpzFile):
             raise FileError(f"{path}: holds one bare array; write a .npz file with an array named matrix")

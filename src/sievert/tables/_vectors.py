@@ -10,14 +10,17 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from sievert.errors import DataError, FileError
-from sievert.numerics import brief, did_you_mean
+from sievert.errors import DataError, FileError, SievertError
+from sievert.numerics import brief, did_you_mean, require_size
 from sievert.spaces import Table, as_float, exact_number
 from sievert.tables._cells import PLAIN, cell_text
 from sievert.tables._driver_words import class_of, whole
-from sievert.tables._reading import existing, read_table
+from sievert.tables._reading import existing, read_table, require_unpacked
 
 __all__ = ["UserVectors", "VectorSource"]
+
+# Users, or items, of one matrix.
+LARGEST_SIDE = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,15 @@ class VectorSource:
                 f"{path}: user, item and rating go with a table; a matrix has a row for each user"
             )
         try:
-            rows = sparse.csr_array(sparse.load_npz(path))
+            require_unpacked(path)
+            stored = sparse.load_npz(path)
+            # Places that lie outside the matrix would be followed; one of coordinates may claim any shape.
+            require_size(max(stored.shape), LARGEST_SIDE, f"{path}: a matrix", "use several files")
+            if hasattr(stored, "check_format"):
+                stored.check_format(full_check=True)
+            rows = sparse.csr_array(stored)
+        except SievertError:
+            raise
         except (ValueError, KeyError, OSError, zipfile.BadZipFile) as problem:
             raise FileError(
                 f"{path}: is no sparse matrix ({class_of(problem)}); save one with scipy.sparse.save_npz",
