@@ -200,7 +200,7 @@ def _separate(factors: Sequence[tuple[Channel, int]], policy: Policy, prior: obj
     worst, part = max(found, key=lambda pair: pair[0].posterior)
     named = tuple(part.inputs) if len(part.inputs) <= LARGEST_NAMED else ()
     exact = worst.posterior if isinstance(worst.posterior, Fraction) else None
-    return RecordLeakage(float(worst.prior), float(worst.posterior), worst.bits, named, SEPARATE, exact)
+    return RecordLeakage(float(worst.prior), float(worst.posterior), worst.growth, named, SEPARATE, exact)
 
 
 def context_rows(channel: Channel, answers: Answers) -> Situations:

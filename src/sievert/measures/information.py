@@ -206,7 +206,7 @@ def min_entropy_leakage(channel: Channel, prior: object = None) -> float:
     >>> round(min_entropy_leakage(Channel([["3/4", "1/4"], ["1/4", "3/4"]])), 6)
     0.584963
     """
-    return leakage(channel, prior).bits
+    return leakage(channel, prior).growth
 
 
 @guarded

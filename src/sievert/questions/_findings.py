@@ -272,7 +272,7 @@ def _finding(
         if view.scenario.gains_about == "value":
             repeated = _after_all(gain, repeated, view)
     found = leakage(channel, belief, gain, kind="additive")
-    factor = None if math.isnan(float(found.factor)) else found.factor
+    factor = found.factor
     drawn = None
     if repeated is not None and not _is_narrow(repeated):
         with suppress(TooLargeError):

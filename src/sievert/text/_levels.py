@@ -56,8 +56,7 @@ def hiding_level(channel: Channel, prior: Any, classes: Classes) -> float | Frac
     Fraction(0, 1)
     """
     law = as_channel(channel)
-    level: float | Fraction = leakage(law, prior, _guess(law, classes)).factor - 1
-    return level
+    return _growth(law, as_prior(prior, law.inputs), _guess(law, classes))
 
 
 @guarded
@@ -168,9 +167,15 @@ def hide_and_reveal(channel: Channel, prior: Any, authors: Classes, topics: Clas
     finer = all(any((row <= block).all() for block in wider) for row in members)
     masses = [sum(belief[i] for i in np.flatnonzero(row)) for row in members]
     even = max(masses) - min(masses) <= (0 if isinstance(masses[0], Fraction) else 1e-12)
-    return HideReveal(
-        leakage(law, belief, one).factor - 1, leakage(law, belief, other).factor - 1, finer, bool(even)
-    )
+    return HideReveal(_growth(law, belief, one), _growth(law, belief, other), finer, bool(even))
+
+
+def _growth(law: Channel, belief: Any, guess: MatrixAdversary) -> float | Fraction:
+    """By what share of itself a guess grows: the factor, which a guess always has, less 1."""
+    found = leakage(law, belief, guess).factor
+    assert found is not None
+    level: float | Fraction = found - 1
+    return level
 
 
 def _guess(channel: Channel, classes: Classes) -> MatrixAdversary:
