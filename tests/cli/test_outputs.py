@@ -144,6 +144,8 @@ def test_no_command_writes_what_it_must_not(
             assert contents(folder) == before, target
     code, words = run_in(folder, *command, option, name)
     assert code == 2 and "is there already" in words and contents(folder) == before
+    # A budget with two names is refused, whatever is written.
+    (folder / "hard-budget.toml").unlink(missing_ok=True)
     code, words = run_in(folder, *command, option, name, "--force")
     assert code in (0, 1), words
     assert (folder / name).read_text(errors="replace") != "an earlier result"
