@@ -14,10 +14,67 @@ def test_the_source_s_example() -> None:
 
 
 def test_apostrophes_marks_and_case() -> None:
-    assert tokens("It’s the CITY's key-ring, isn't it? 42 times…") == ["city", "key", "ring", "times"]
+    found = tokens("It’s the CITY's key-ring, isn't it? 42 times…")
+    assert found == ["city", "key", "ring", "not", "42", "times"]
     assert tokens("Ça va, Österreich?", stop_words=[]) == ["ça", "va", "österreich"]
+    assert tokens("हिन्दी भाषा") == ["हिन्दी", "भाषा"]
     assert tokens("an ox ate it", shortest=3) == ["ate"]
     assert tokens("") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("I'm not happy", ["not", "happy"]),
+        ("No refunds, never", ["no", "refunds", "never"]),
+        ("We can’t and won't, they didn't", ["not", "not", "not"]),
+        ("nobody has nothing without it, nor cannot", ["nobody", "nothing", "without", "nor", "cannot"]),
+    ],
+)
+def test_a_negation_is_no_stop_word(text: str, found: list[str]) -> None:
+    assert tokens(text) == found
+    assert bag(text, Embedding.small()) == Bag([word for word in found if word in Embedding.small()])
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("L'élève", ["élève"]),
+        ("qu’il d'accord aujourd'hui", ["il", "accord", "aujourd'hui"]),
+        ("O'Neill's rock'n'roll", ["o'neill", "rock'n'roll"]),
+        ("the students' vitamin C", ["students", "vitamin", "c"]),
+    ],
+)
+def test_a_word_with_an_apostrophe_is_no_letter(text: str, found: list[str]) -> None:
+    assert tokens(text) == found
+
+
+CASED = [
+    "Paris", "paris", "Apple", "apple", "New_York", "York", "the", "US", "u.s.", "Nasa", "berlin", "3",
+    "10,000", "12500", "#,###", "don't", "n't", "O'Neill", "neill", "email", "well_known", "not",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Paris and paris", ["Paris", "paris"]),
+        ("Apple, apple, APPLE", ["Apple", "apple", "apple"]),
+        ("NASA in Berlin", ["Nasa", "berlin"]),
+        ("New_York, New York and York", ["New_York", "New_York", "York"]),
+        ("new. York", ["new", "York"]),
+        ("The US, not us", ["US", "not"]),
+        ("THE US", []),
+        ("in the U.S.", ["u.s."]),
+        ("3 of 10,000, 12,500 and 9,876", ["3", "10,000", "12500", "#,###"]),
+        ("I don't and I can't", ["don't", "n't"]),
+        ("O'Neill's e-mail is well-known", ["O'Neill", "email", "well_known"]),
+    ],
+)
+def test_a_word_is_found_as_the_table_has_it(text: str, found: list[str]) -> None:
+    assert tokens(text, vocabulary=CASED) == found
+    table = Embedding(CASED, [[float(place)] for place in range(len(CASED))])
+    assert bag(text, table) == Bag([word for word in found if word in table])
 
 
 def test_character_grams_of_the_source() -> None:
@@ -78,6 +135,9 @@ def test_what_is_no_bag() -> None:
         tokens(7)  # type: ignore[arg-type]
     with pytest.raises(TextError, match="stop_words is 'the'"):
         tokens("the sea", stop_words="the")
+    for wrong in ("sea", 7, ["sea", 7]):
+        with pytest.raises(TextError, match="vocabulary is"):
+            tokens("the sea", vocabulary=wrong)  # type: ignore[arg-type]
 
 
 def test_an_accent_is_part_of_its_letter_however_it_is_written() -> None:

@@ -208,9 +208,8 @@ class TextScenario(Described):
         """A document as the bag that the promise is about."""
         model = self.document.documents
         with self.at("documents"):
-            return bag_of(
-                tokens(text), self.embedding, model.out_of_vocabulary, model.token, self.length.most
-            )
+            words = tokens(text, vocabulary=self.embedding)
+            return bag_of(words, self.embedding, model.out_of_vocabulary, model.token, self.length.most)
 
     def with_mechanism(self, mechanism: WordFamily) -> TextScenario:
         """The same file with another mechanism."""

@@ -48,12 +48,12 @@ from ._promises import Promise as Promise
 from ._promises import promise as promise
 from ._promises import prove_promises as prove_promises
 from ._promises import verdict as verdict
+from ._tokens import STOP_WORDS as STOP_WORDS
+from ._tokens import ngrams as ngrams
+from ._tokens import tokens as tokens
 from ._word_channels import WordChannelEstimate as WordChannelEstimate
 from ._word_channels import estimate_word_channel as estimate_word_channel
 from ._word_channels import word_channel as word_channel
-from ._words import STOP_WORDS as STOP_WORDS
 from ._words import Bag as Bag
 from ._words import bag_of as bag_of
-from ._words import ngrams as ngrams
 from ._words import require_policy as require_policy
-from ._words import tokens as tokens

@@ -26,8 +26,9 @@ from sievert.text._mechanisms import WordMechanism, word_mechanism
 from sievert.text._obfuscate import Length, released
 from sievert.text._permanents import log_likelihoods
 from sievert.text._promises import promise
+from sievert.text._tokens import tokens
 from sievert.text._word_channels import intervals
-from sievert.text._words import Bag, as_bag, bag_of, tokens
+from sievert.text._words import Bag, as_bag, bag_of
 
 __all__ = ["AttackBench", "Finding", "attack"]
 
@@ -229,7 +230,7 @@ def _bags(texts: Mapping[str, Any], authors: Iterable[str], table: Embedding) ->
 
 def _bag(author: str, text: Any, table: Embedding) -> Bag:
     if isinstance(text, str):
-        return bag_of(tokens(text), table, "drop", None)
+        return bag_of(tokens(text, vocabulary=table), table, "drop", None)
     return as_bag(f"corpus: the document of {author!r}", text)
 
 

@@ -19,7 +19,8 @@ from sievert.errors import TextError
 from sievert.numerics import log_sum
 from sievert.text._embedding import Embedding, RoughDistances, pair_distances
 from sievert.text._mechanisms import ExponentialWords, WordMechanism
-from sievert.text._words import Bag, ngrams
+from sievert.text._tokens import ngrams
+from sievert.text._words import Bag
 
 __all__ = ["by_channel", "by_linear_model", "by_ngrams", "nearest_author", "nearest_topic"]
 

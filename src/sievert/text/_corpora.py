@@ -9,7 +9,7 @@ from typing import Any
 
 from sievert.errors import TextError
 from sievert.numerics import brief, taken, whole
-from sievert.text._words import tokens
+from sievert.text._tokens import tokens
 
 __all__ = ["Corpus", "presidents", "read_corpus"]
 

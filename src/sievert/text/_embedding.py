@@ -22,7 +22,8 @@ from sievert.errors import TextError
 from sievert.numerics import brief, did_you_mean, positive, require_size, taken, whole
 from sievert.spaces import Metric
 from sievert.text import _vectors
-from sievert.text._words import Bag, bag_of, tokens
+from sievert.text._tokens import tokens
+from sievert.text._words import Bag, bag_of
 
 __all__ = ["Embedding", "RoughDistances", "as_embedding", "bag"]
 
@@ -261,7 +262,8 @@ def bag(text: str, embedding: Embedding, *, out_of_vocabulary: str = "drop", tok
 
     Notes
     -----
-    Case, stop words, order and unknown words are gone; its size counts known words only.
+    Stop words, order and unknown words are gone, and the case of words that the table does not have as they
+    are written (see `tokens`); its size counts known words only.
 
     Cost: O(length of the text).
 
@@ -271,7 +273,7 @@ def bag(text: str, embedding: Embedding, *, out_of_vocabulary: str = "drop", tok
     Bag({'chicago': 1, 'president': 1, 'press': 1})
     """
     table = as_embedding("embedding", embedding)
-    return bag_of(tokens(text), table, out_of_vocabulary, token)
+    return bag_of(tokens(text, vocabulary=table), table, out_of_vocabulary, token)
 
 
 def as_embedding(argument: str, given: object) -> Embedding:

@@ -20,7 +20,8 @@ from sievert.results import Result
 from sievert.sampling import BitSource, bit_source
 from sievert.text._embedding import Embedding
 from sievert.text._mechanisms import WordMechanism, word_mechanism
-from sievert.text._words import Bag, as_bag, bag_of, require_policy, tokens
+from sievert.text._tokens import tokens
+from sievert.text._words import Bag, as_bag, bag_of, require_policy
 
 __all__ = ["Length", "Obfuscated", "obfuscate", "promised", "released"]
 
@@ -214,7 +215,7 @@ def _listed(given: Any) -> list[Any]:
 
 def _bag(item: Any, embedding: Embedding, out_of_vocabulary: str, token: str | None, length: Length) -> Bag:
     if isinstance(item, str):
-        return bag_of(tokens(item), embedding, out_of_vocabulary, token, length.most)
+        return bag_of(tokens(item, vocabulary=embedding), embedding, out_of_vocabulary, token, length.most)
     found = as_bag("text_or_documents", item)
     strange = [word for word in found if word not in embedding]
     if strange:
