@@ -2,8 +2,11 @@
 
 import dataclasses
 import inspect
+import re
 import sys
+from decimal import Decimal
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -28,6 +31,8 @@ RESULTS = [
 NANS: list[Any] = [
     float("nan"), np.float64("nan"), np.array([[1.0, np.nan]]), np.array([0.5, np.nan], dtype=object),
     (1.0, [float("nan")]), {"a": float("nan")}, np.array([np.inf, -np.inf, np.nan]),
+    {float("nan"): 1}, MappingProxyType({"a": [float("nan")]}), complex(0, float("nan")), Decimal("nan"),
+    np.array(np.nan), np.float32("nan"), np.longdouble("nan"), [{"a": (np.array([[np.nan]]),)}],
 ]  # fmt: skip
 
 
@@ -59,6 +64,8 @@ def test_methods_of_results_that_return_numbers_are_guarded(kind: type[Any]) -> 
             if inspect.isfunction(function):
                 returned = str(function.__annotations__.get("return", ""))
                 assert returned.startswith(results.NUMERIC) == hasattr(function, "guarded"), (kind, name)
+                holds_numbers = re.search(r"float|Fraction|Number|ObjectArray|NDArray\[Any\]", returned)
+                assert not holds_numbers or hasattr(function, "guarded"), (kind, name, returned)
 
 
 def test_public_functions_that_return_numbers_are_guarded() -> None:

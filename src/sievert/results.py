@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Mapping
+from decimal import Decimal
 from fractions import Fraction
 from functools import wraps
 from html import escape
@@ -282,7 +283,27 @@ def exact_texts(value: Any) -> Any:
 P = ParamSpec("P")
 T = TypeVar("T")
 # What the annotation of a method that returns numbers begins with.
-NUMERIC = ("float", "FloatArray", "Fraction", "Number", "tuple[float")
+NUMERIC = (
+    *(
+        "float",
+        "FloatArray",
+        "Fraction",
+        "Number",
+        "ObjectArray",
+        "NDArray[Any]",
+        "tuple[float",
+        "list[float]",
+    ),
+    *(
+        "list[tuple[",
+        "list[dict[",
+        "tuple[Any",
+        "dict[float, float]",
+        "dict[Hashable, float]",
+        "dict[str, float",
+    ),
+    "Any",
+)
 
 
 def guarded(function: Callable[P, T]) -> Callable[P, T]:
@@ -301,7 +322,7 @@ def guarded(function: Callable[P, T]) -> Callable[P, T]:
 
 def _holds_nan(value: Any) -> bool:
     """Whether NaN is among the numbers of a field: results in it were guarded when they were made."""
-    if isinstance(value, float | np.floating):
+    if isinstance(value, float | complex | Decimal | np.inexact):
         return bool(value != value)
     if isinstance(value, np.ndarray):
         if value.dtype.kind in "fc":
@@ -311,8 +332,8 @@ def _holds_nan(value: Any) -> bool:
         return value.dtype.kind == "O" and any(map(_holds_nan, value.flat))
     if isinstance(value, list | tuple | set | frozenset):
         return any(map(_holds_nan, value))
-    if isinstance(value, dict):
-        return any(map(_holds_nan, value.values()))
+    if isinstance(value, Mapping):
+        return any(map(_holds_nan, value)) or any(map(_holds_nan, value.values()))
     return False
 
 

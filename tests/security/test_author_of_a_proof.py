@@ -528,6 +528,60 @@ def test_options_are_compared_and_never_believed(folder: Path) -> None:
         assert not forged.holds and "\x1b" not in str(forged), (options, str(forged))
 
 
+WEAKER = {
+    "noise of a table": ("audit", changed(ANY_TABLE, ("1.0", "0.01")), ANY_TABLE, ""),
+    "noise, where a file has Gaussian noise": (
+        "audit",
+        changed(ANY_TABLE, ("1.0", "0.01")),
+        changed(ANY_TABLE, ('"geometric"\neps = 1.0', '"gaussian"\nsigma = 0.1')),
+        "",
+    ),
+    "documents": ("explain", TEXTS, TEXTS, "--eps 0.01"),
+    "codes": ("explain", VECTORS, VECTORS, "--eps 0.01"),
+}
+
+
+@pytest.mark.parametrize("name", WEAKER)
+def test_a_mechanism_at_a_level_that_its_author_chose_is_not_the_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    """The option eps = 0.01 makes no noise of ε = 0.01 that of a file that says another."""
+    command, source, text, words = WEAKER[name]
+    proof = tmp_path / "proof.json"
+    made_from = written(tmp_path / "source", Case(command, source, ()))
+    path = written(tmp_path / "file", Case(command, text, ()))
+    assert run(command, made_from, *words.split(), "--proof", proof) in (0, 1)
+    told = "".join(capsys.readouterr().out.split())
+    assert f"{proof}{made_from}{words.replace(' ', '')}" in told, (
+        "the command to check it asks for its options"
+    )
+    content = json.loads(proof.read_text(encoding="utf-8"))
+    proof.write_text(json.dumps(relabelled(content, path, eps=0.01)))
+    forged = checked(json.loads(proof.read_text()), path)
+    assert not forged.holds and forged.unchecked, str(forged)
+    assert "another mechanism" in str(forged) and "the file itself says" in str(forged)
+    assert run("verify", proof, path) == 3
+    assert run("verify", proof, path, "--eps", "0.01") == 0
+    assert "asked with --eps 0.01" in checked(json.loads(proof.read_text()), path, eps=0.01).about
+    assert run("verify", proof, path, "--eps", "0.01", "--no-options") == 1
+
+
+def test_the_verdict_says_what_the_file_itself_claims(tmp_path: Path) -> None:
+    """Not the ε of its mechanism where [claim] says another thing, and not nothing where noise keeps no ε."""
+    proof, path = tmp_path / "proof.json", tmp_path / "file.toml"
+    for text, said in (
+        (ANY_TABLE + "[claim]\nrho = 5\n", "the file itself says ρ = 5"),
+        (WEAKER["noise, where a file has Gaussian noise"][2], "kind = 'gaussian', sigma = 0.1"),
+    ):
+        path.write_text(text)
+        assert run("explain", path, "--eps", "0.01", "--proof", proof, "--force") == 0
+        found = checked(json.loads(proof.read_text()), path)
+        assert found.holds and said in str(found), str(found)
+        assert not checked(json.loads(proof.read_text()), path, no_options=True).holds
+    assert run("explain", path, "--rho", "0.1", "--proof", proof, "--force") == 0
+    assert run("verify", proof, path) == 0 and run("verify", proof, path, "--no-options") == 1
+
+
 def test_a_proof_names_no_file_to_read_but_reports_beside_the_scenario(folder: Path, tmp_path: Path) -> None:
     path, content = made(folder, "likelihood, of reports that are named")
     assert content["options"] == {"reports": "reports.csv"} and checked(content, path).holds

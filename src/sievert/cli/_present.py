@@ -131,13 +131,20 @@ def _keep(
             asked.write_text(path, _with_proof(page(typed_command()), proof))
             said.append(f"Report written to {path}")
         if option == "proof" and proof is not None:
-            check = shlex.join(["sievert", "verify", *map(str, (path, *about))])
-            why = _save(asked, path, proof())
+            certificate = proof()
+            check = shlex.join(["sievert", "verify", *map(str, (path, *about)), *_asked_with(certificate)])
+            why = _save(asked, path, certificate)
             if why:
                 earlier = f"; {path} is from an earlier run and is no proof of this" if path.exists() else ""
                 unproved = f"There is no certificate to save: {why}{earlier}"
             said.append(unproved or f"Proof written to {path}; check it with: {check}")
     return said, unproved
+
+
+def _asked_with(certificate: Proof | str) -> list[str]:
+    """What `verify` must be told to ask for the options of a proof."""
+    told = {} if isinstance(certificate, str) else certificate.options
+    return [word for name in ("eps", "releases") if name in told for word in (f"--{name}", str(told[name]))]
 
 
 def _with_proof(page: str, proof: Callable[[], Proof | str] | None) -> str:

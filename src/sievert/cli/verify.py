@@ -31,6 +31,10 @@ def verify(
         list[str] | None,
         typer.Option(help="Of an estimate, the reports that it is about (the file's own; repeat it)."),
     ] = None,
+    no_options: Annotated[
+        bool,
+        typer.Option("--no-options", help="Refuse a proof that was asked with options beside FILE."),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Check a proof from its own numbers, and that it is about FILE by what FILE says.
@@ -47,7 +51,9 @@ def verify(
     if files:
         from sievert.verification import check_about
 
-        result = check_about(loaded, *files, reports=reports or (), eps=eps, releases=releases)
+        result = check_about(
+            loaded, *files, reports=reports or (), no_options=no_options, eps=eps, releases=releases
+        )
     else:
         result = loaded.verify()
     if as_json:

@@ -18,6 +18,7 @@ from sievert.errors import SievertError
 from sievert.files import RELEASED, Scenario, check_identity, file_eps
 from sievert.numerics import brief
 from sievert.proofs import Proof, Verification
+from sievert.questions.explain import file_claim
 from sievert.verification._subjects import Asked, Subject, subject_of
 
 __all__ = ["check_about"]
@@ -38,10 +39,16 @@ SAID = {
     "step",
 }
 SHORT = 40
+# Options that put another mechanism in the place of the file's.
+LEVELS = frozenset({"eps", "guess"})
 
 
 def check_about(
-    proof: Proof, *paths: str | Path, reports: Sequence[str | Path] = (), **options: Any
+    proof: Proof,
+    *paths: str | Path,
+    reports: Sequence[str | Path] = (),
+    no_options: bool = False,
+    **options: Any,
 ) -> Verification:
     """Whether a proof holds and is about these files, with its inputs rebuilt from them.
 
@@ -50,6 +57,7 @@ def check_about(
     proof : the certificate
     paths : the file that it must be about; two of `compare`, or runs of a black box
     reports : of an estimate, the reports that it was made from, where they are not the file's own
+    no_options : whether a proof that was asked with options beside the files is refused
     options : what the command must have been asked with; None asks for nothing
 
     Returns
@@ -61,7 +69,8 @@ def check_about(
     Notes
     -----
     What the proof says about itself (`about`, `options`) is compared with the files and never believed: its
-    options only say which question of the file is rebuilt, and the verdict says them.
+    options only say which question of the file is rebuilt, and the verdict says them. A claim about a
+    mechanism at another ε than the file's, by an option that is not among `options`, is `unchecked`.
 
     Cost: the check of the proof, and that of reading the files; no linear program is solved, except for a
     limit that is solved backwards (`explain --guess`, `--accuracy`), which is asked again.
@@ -80,6 +89,8 @@ def check_about(
         return label
     told = {name: value for name, value in proof.options.items() if name != RELEASED}
     subject = subject_of(*map(Path, paths), reports=reports)
+    if no_options and told:
+        return _with_options(label, subject, told)
     possible = [one for one in subject.questions if proof.kind in one.kinds and told.keys() <= one.options]
     if not possible:
         return _unchecked(label, subject, f"no command writes a proof of the kind “{proof.kind}” about it")
@@ -94,6 +105,8 @@ def check_about(
             continue
         for asked in rebuilt:
             found = _differences(mine, _plain(asked.question))
+            if not found and question.of_mechanism and _at_another_level(proof, subject, told, options):
+                return _unchecked(label, subject, _chosen(subject, told))
             if not found:
                 return _about(label, subject, question.words, told, asked)
             differences.append(found)
@@ -110,6 +123,33 @@ def _about(
     given = f"; taken as given: {asked.given}" if asked.given else ""
     statement = f"about {about}{own}: {label.statement}; {words}{given}"
     return replace(label, about=about, statement=statement)
+
+
+def _at_another_level(
+    proof: Proof, subject: Subject, told: Mapping[str, Any], asked_for: Mapping[str, Any]
+) -> bool:
+    """Whether the ε of a mechanism is the author's choice: neither the file's nor asked for."""
+    if not told.keys() & LEVELS - {name for name, value in asked_for.items() if value is not None}:
+        return False
+    drawn = [one for one in subject.questions if not one.options and proof.kind in one.kinds]
+    levels = [asked.question.get("eps") for one in drawn for asked in one.rebuilt(proof, {})]
+    return proof.question().get("eps") not in levels
+
+
+def _chosen(subject: Subject, told: Mapping[str, Any]) -> str:
+    ask = f"; `verify --eps {brief(told['eps'])}` asks for it" if "eps" in told else ""
+    return (
+        f"its author asked with{_typed(told)}, so that it is about another mechanism than that of the "
+        f"file{_own(subject, told)}{ask}"
+    )
+
+
+def _with_options(label: Verification, subject: Subject, told: Mapping[str, Any]) -> Verification:
+    statement = (
+        f"the proof was asked with{_typed(told)} beside {subject.names}{_own(subject, told)}. What it proves "
+        f"is: {label.statement}"
+    )
+    return replace(label, holds=False, statement=statement)
 
 
 def _of_other(label: Verification, subject: Subject, found: list[list[str]]) -> Verification:
@@ -140,13 +180,23 @@ def _own(subject: Subject, told: Mapping[str, Any]) -> str:
     scenario = subject.scenario
     if not told or scenario is None:
         return ""
-    said = []
+    if isinstance(scenario, Scenario):
+        said = f"{_own_claim(scenario)}, observations = {scenario.observations}"
+    else:
+        said = scenario.mechanism.words()  # type: ignore[attr-defined]
+    return f" (the file itself says {said})"
+
+
+def _own_claim(scenario: Scenario) -> str:
+    """The claim of the file, or the ε of its mechanism, or the mechanism where that keeps none."""
+    if scenario.document.claim is not None:
+        with suppress(SievertError):
+            return file_claim(scenario, 1)[0].words
     with suppress(SievertError):
-        if isinstance(scenario, Scenario):
-            said = [f"ε = {file_eps(scenario):g}", f"observations = {scenario.observations}"]
-        else:
-            said = [scenario.mechanism.words()]  # type: ignore[attr-defined]
-    return f" (the file itself says {', '.join(said) or 'neither ε nor how often'})"
+        return f"ε = {file_eps(scenario):g}"
+    mechanism = scenario.document.mechanism
+    said = {} if mechanism is None else mechanism.spelled(defaults=True)
+    return ", ".join(f"{key} = {brief(value)}" for key, value in said.items() if value is not None) or "no ε"
 
 
 def _plain(content: Mapping[str, Any]) -> dict[str, Any]:

@@ -126,6 +126,7 @@ def questions_of_documents(
             frozenset({DocumentsProof.kind}),
             frozenset({"eps", "releases"}),
             promised,
+            of_mechanism=True,
         ),
         Question(
             "it is what `sievert design` asks of the vocabulary",
@@ -165,11 +166,13 @@ def questions_of_vectors(scenario: VectorScenario, path: Path) -> tuple[Question
             codes,
             frozenset({"eps", "releases", "guess"}),
             answered("explain"),
+            of_mechanism=True,
         ),
         Question(
             "it is what the design that `sievert design` chooses promises, not the mechanism of the file",
             codes,
             frozenset({"eps"}),
             answered("design"),
+            of_mechanism=True,
         ),
     )

@@ -67,9 +67,8 @@ DESIGNS = _kinds(
     UniversalProof,
     UniversalByTheoremProof,
     QuotientProof,
-    NoiseProof,
-    StaircaseProof,
 )
+NOISES = _kinds(NoiseProof, StaircaseProof)
 DRAWN = _kinds(NoiseProof, JointNoiseProof, GaussianNoiseProof, ReleasedProof)
 CLAIM = frozenset({"eps", "delta", "rho", "sigma", "sensitivity"})
 EXPLAINED = CLAIM | {"releases", "within", "centre", "guess", "solve", "accuracy", "confidence", "of"}
@@ -103,6 +102,7 @@ def questions_of_records(
     owned = scenario.policy.person_records
     each = "" if owned == 1 else f", for one record; a person may own {owned}"
     none: frozenset[str] = frozenset()
+    found = "it is about what `sievert design` finds, which need not be the mechanism of the file"
     return (
         Question(f"the mechanism of {path} draws from this{each}", DRAWN, none, drawn),
         Question("it is what `sievert limits` asks of the policy", LEAKAGE, frozenset({"eps"}), limits),
@@ -112,7 +112,8 @@ def questions_of_records(
             EXPLAINED,
             lambda proof, told: _explained(scenario, proof, told),
         ),
-        Question("it is what `sievert design` asks of the use", DESIGNS, frozenset({"eps"}), design),
+        Question(found, DESIGNS, frozenset({"eps"}), design),
+        Question(found, NOISES, frozenset({"eps"}), design, of_mechanism=True),
         Question("it is what `sievert infer` asks", _kinds(FrontierProof), none, infer),
         Question(
             "it is what `sievert estimate` asks of the reports",

@@ -33,12 +33,14 @@ class Question:
     kinds : the kinds of proof that answer it
     options : what its command may be told beside the files
     rebuilt : of a proof and options, what it must be about, each of which will do
+    of_mechanism : whether the answer is about a mechanism, which a reader would take for that of the file
     """
 
     words: str
     kinds: frozenset[str]
     options: frozenset[str]
     rebuilt: Callable[[Proof, Mapping[str, Any]], Iterable[Asked]]
+    of_mechanism: bool = False
 
 
 @dataclass(frozen=True)
