@@ -324,8 +324,10 @@ def test_pages_and_proofs(
     if question in ("breach", "limits"):
         assert question == "breach" or "There is no certificate to save: the bound is a sum" in out
         return
-    code, out, _ = run(capsys, "verify", proof, *files)
+    code, out, _ = run(capsys, "verify", proof, *files, *options[: 2 * ("--eps" in options)])
     assert code == 0 and out.startswith("verified: about")
+    # A mechanism at another ε than the file's is not what the file promises.
+    assert run(capsys, "verify", proof, *files)[0] == (3 if "--eps" in options else 0)
     other = tmp_path / "other.toml"
     other.write_text(tiny.read_text(encoding="utf-8").replace("eps = 0.5\n[rel", "eps = 0.6\n[rel"))
     for name in ("table.npz", "one.txt", "two.txt"):
