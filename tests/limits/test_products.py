@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sievert as sv
-from sievert.limits import worst_leakage
+from sievert.limits import worst_leakage, worst_leakage_questions
 from sievert.limits._products import worst_of_product
 from sievert.limits._space import space_of
 from sievert.limits._worst import worst_of_space
 from sievert.proofs import proof_from_dict
-from sievert.spaces import Edges, Graph, Metric, cartesian_factors, graphs, metrics, secrets
+from sievert.spaces import Edges, Graph, Metric, SecretGraph, cartesian_factors, graphs, metrics, secrets
 
 FORK = Graph(range(5), [(0, 1), (1, 2), (0, 3), (0, 4)])
 
@@ -166,3 +166,42 @@ def test_extreme_eps(eps: float) -> None:
     assert found.exact.factor == pytest.approx(path_capacity(9, eps) * path_capacity(10, eps), rel=1e-9)
     assert found.certificate.verify()
     assert sv.epsilon(found.mechanism, graphs.grid(9, 10).metric()).nats <= eps * (1 + 1e-9) + 1e-15
+
+
+STRETCHED = Metric.from_edges(Edges(FORK.edges, np.array([1.0, 1.0, 2.0, 1.0])), range(5), 5)
+
+
+@pytest.mark.parametrize(
+    ("secret", "records"),
+    [(secrets.edges(5, FORK.edges.tolist()), 2), (secrets.edges(5, FORK.edges.tolist()), 3), (STRETCHED, 2)],
+)
+def test_few_databases_are_one_space(secret: SecretGraph | Metric, records: int) -> None:
+    """Capacities of a fork do not multiply, and its databases are a graph like any other."""
+    policy = sv.Policy(secret, records)
+    found = worst_leakage(policy, 0.5)
+    whole = policy.adjacency() if isinstance(secret, SecretGraph) else policy.database_metric()
+    assert found.exact is not None and found.records == 1
+    assert found.exact.log == pytest.approx(worst_leakage(whole, 0.5).exact.log, rel=1e-8)
+    one = worst_leakage(secret, 0.5)
+    assert records * one.exact.log < found.exact.log < records * one.packing.log
+    assert found.mechanism.inputs == tuple(policy.databases())
+    assert found.certificate.verify()
+    asked = worst_leakage_questions(found.certificate, policy, 0.5)
+    assert found.certificate.question() in asked
+    assert found.certificate.question() not in worst_leakage_questions(found.certificate, policy, 0.6)
+    # About one record with the others known the secrets alone count.
+    assert worst_leakage(policy, 0.5, individual=True).exact.log == pytest.approx(one.exact.log, rel=1e-9)
+
+
+def test_databases_beyond_a_list_stay_an_interval() -> None:
+    policy = sv.Policy(secrets.edges(5, FORK.edges.tolist()), 4)
+    found = worst_leakage(policy, 0.5)
+    assert found.exact is None and found.records == 4 and found.certificate.verify()
+    assert "several records together" in found.reason
+
+
+def test_a_product_of_loose_factors_is_solved_as_a_whole() -> None:
+    """Made as a product it is the same graph as one made of its pairs."""
+    made = cartesian(cartesian(FORK, FORK), FORK)
+    plain = Graph(range(125), made.edges.tolist())
+    assert worst_leakage(made, 0.5).exact.log == pytest.approx(worst_leakage(plain, 0.5).exact.log, rel=1e-8)

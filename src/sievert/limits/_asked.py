@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from sievert.arrays import FloatArray
 from sievert.limits._explain import records_of_person
 from sievert.limits._grids import grid_of
 from sievert.limits._guesses import best_guess
+from sievert.limits._listed import databases_of
 from sievert.limits._objectives import explicit_space
 from sievert.limits._policy_guesses import COMPOSED, adjacency_space, curve_points, nearest_pairs
 from sievert.limits._products import flat_factors
@@ -37,7 +39,7 @@ from sievert.proofs import (
     Spread,
     WorstLeakageProof,
 )
-from sievert.spaces import Metric
+from sievert.spaces import Graph, Metric
 
 __all__ = ["guess_questions", "worst_leakage_questions"]
 
@@ -65,8 +67,8 @@ def _questions(proof: Proof, policy: Target, eps: float) -> Iterator[dict[str, A
     if isinstance(proof, ClosedLeakageProof):
         apart, closed = equally_apart(target), closed_bounds(target, level)
         if apart is not None:
-            whole = ClosedLeakageProof(level, "complete", target.size, length=apart, copies=records)
-            yield whole.question()
+            complete = ClosedLeakageProof(level, "complete", target.size, length=apart, copies=records)
+            yield complete.question()
         if closed is not None and closed.certificate is not None:
             yield replace(closed.certificate, copies=records).question()
         return
@@ -83,6 +85,16 @@ def _questions(proof: Proof, policy: Target, eps: float) -> Iterator[dict[str, A
             parts = tuple(WorstLeakageProof(space.proof, level, {}, None) for space in spaces)
             yield ProductLeakageProof(level, parts, records).question()
         return
+    yield from _of_space(proof, target, level, records)
+    whole = databases_of(policy) if isinstance(policy, Policy) else None
+    if whole is not None:
+        yield from _of_space(proof, whole, level, 1)
+
+
+def _of_space(
+    proof: Proof, target: Graph | Metric, level: Fraction, records: int
+) -> Iterator[dict[str, Any]]:
+    """The question about one space and its copies, where the proof is about a space of that size."""
     size = _size_of(proof)
     if size is None or size > target.size:
         return

@@ -3,7 +3,8 @@
 The ladder goes from closed forms to the exact linear program: symmetric spaces and non-negative weights
 (the packing bound is then attained), trees, blocks over cut vertices, orbits of the symmetry group, rays.
 Each connected component is solved on its own and the capacities add; an unconstrained policy is a product,
-so it is solved on the secret graph and the bits are multiplied by the number of records.
+so it is solved on the secret graph and the bits are multiplied by the number of records. Where they need not
+multiply, few databases are solved as one space.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from sievert.arrays import IndexArray
 from sievert.channels import Channel
 from sievert.errors import PolicyError
 from sievert.limits._grids import Grid, GridBounds, grid_of
+from sievert.limits._listed import MOST_DATABASES, databases_of
 from sievert.limits._methods import LARGEST_CHANNEL, SMALL, Rung, climb, covering, radius_cover
 from sievert.limits._rows import Closed, closed_bounds
 from sievert.limits._space import LARGEST_DENSE, Piece, Space, log_capacity, space_of, together
@@ -156,7 +158,8 @@ def worst_leakage(
     weights are solved up to thousands of points, others up to blocks of 60 or graphs of 150; beyond, the
     answer is an interval with its `reason`. A Cartesian product (a grid, a hypercube, a torus, whether it
     was made as one or is found to be one) is solved by its factors, whatever its size: capacities multiply
-    as soon as all factors but one attain their packing bound.
+    as soon as all factors but one attain their packing bound. Several records are such a product; where a
+    record does not attain its bound, up to 125 databases are solved as one space.
 
     Cost: a closed form for trees, complete and vertex-transitive spaces; otherwise a linear program with a
     row for each pair of points.
@@ -199,22 +202,51 @@ the packing bound is attained)
         from sievert.limits._restricted import worst_individual
 
         return worst_individual(policy_or_metric, exact_eps)
+    if individual:
+        # Unconstrained, the others known: the reachable databases are a copy of the secret graph.
+        return _by_record(policy_or_metric, target, exact_eps, 1)
+    found = _by_record(policy_or_metric, target, exact_eps, records)
+    if found.exact is None and isinstance(policy_or_metric, Policy):
+        return _by_database(policy_or_metric, found, exact_eps)
+    return found
+
+
+def _by_record(given: Target, target: Graph | Metric, eps: Fraction, records: int) -> WorstLeakage:
+    """The space of one record (or of all databases, where it is theirs), by its form or solved."""
     apart = equally_apart(target)
     if apart is not None and target.size > LARGEST_DENSE:
-        return _complete(target.size, exact_eps, apart, 1 if individual else records)
+        return _complete(target.size, eps, apart, records)
     if (grid := grid_of(target)) is not None:
-        return _on_grid(grid, exact_eps, 1 if individual else records)
+        return _on_grid(grid, eps, records)
     if target.size > LARGEST_PLAIN and target.factors:
         from sievert.limits._products import worst_of_factors
 
-        return worst_of_factors(target, exact_eps, 1 if individual else records)
-    if target.size > LARGEST_DENSE and (closed := closed_bounds(target, exact_eps)) is not None:
-        return _by_form(closed, exact_eps, 1 if individual else records)
-    if isinstance(policy_or_metric, Policy) and target.size > LARGEST_DENSE:
-        return _solved_large(policy_or_metric, target, exact_eps, 1 if individual else records)
-    exchanges = policy_or_metric.exchanges if isinstance(policy_or_metric, Policy) else ()
-    # Unconstrained, the others known: the reachable databases are a copy of the secret graph.
-    return _solved(target, exact_eps, 1 if individual else records, exchanges)
+        found = worst_of_factors(target, eps, records)
+        whole = found.exact is None and records == 1 and target.size <= LARGEST_DENSE
+        return _narrower(found, _solved(target, eps, 1, ())) if whole else found
+    if target.size > LARGEST_DENSE and (closed := closed_bounds(target, eps)) is not None:
+        return _by_form(closed, eps, records)
+    if isinstance(given, Policy) and target.size > LARGEST_DENSE:
+        return _solved_large(given, target, eps, records)
+    return _solved(target, eps, records, given.exchanges if isinstance(given, Policy) else ())
+
+
+def _by_database(policy: Policy, found: WorstLeakage, eps: Fraction) -> WorstLeakage:
+    """Records whose capacities need not multiply: their databases as one space, where these are few."""
+    known = SOLVED.setdefault(policy.secrets, {})
+    key = eps, policy.records
+    if key not in known:
+        whole = databases_of(policy)
+        if whole is None:
+            return found
+        _remember(known, key, _narrower(found, _solved(whole, eps, 1, ())))
+    return known[key]
+
+
+def _narrower(first: WorstLeakage, second: WorstLeakage) -> WorstLeakage:
+    """The exact one of two answers, or the one whose ends are closer."""
+    narrow = second.upper.log - second.lower.log < first.upper.log - first.lower.log
+    return second if second.exact is not None or narrow else first
 
 
 def _solved(
@@ -231,10 +263,16 @@ def _solved(
     else:
         found = _spread(_one_by_one(space_of(merged[0]), eps, records), target, merged[1])
     if found.exact is not None:
-        while len(known) >= MOST_SOLVED:
-            del known[next(iter(known))]
-        known[key] = found
+        _remember(known, key, found)
     return found
+
+
+def _remember(
+    known: dict[tuple[Fraction, int], WorstLeakage], key: tuple[Fraction, int], found: WorstLeakage
+) -> None:
+    while len(known) >= MOST_SOLVED:
+        del known[next(iter(known))]
+    known[key] = found
 
 
 def _spread(found: WorstLeakage, target: Graph | Metric, member: IndexArray) -> WorstLeakage:
@@ -260,9 +298,7 @@ def _one_by_one(space: Space, eps: Fraction, records: int) -> WorstLeakage:
     found = worst_of_product(space, space.factors, eps, records)
     if found.exact is not None or space.size > LARGEST_DENSE:
         return found
-    whole = worst_of_space(space, eps, records)
-    narrow = whole.upper.log - whole.lower.log < found.upper.log - found.lower.log
-    return whole if whole.exact is not None or narrow else found
+    return _narrower(found, worst_of_space(space, eps, records))
 
 
 def _solved_large(policy: Policy, target: Graph | Metric, eps: Fraction, records: int) -> WorstLeakage:
@@ -497,7 +533,7 @@ def _reason(rungs: list[Rung], solved: bool) -> str:
         return given or GAP
     return (
         "the worst mechanism on one record is below the packing bound, so several records together "
-        "may leak more than it does alone"
+        f"may leak more than it does alone; up to {MOST_DATABASES} databases are solved as one space"
     )
 
 
