@@ -480,3 +480,25 @@ def test_a_mapping_may_leave_out_what_was_not_reported() -> None:
     noise = sv.mechanisms.truncated_geometric(10, eps=1.0)
     sparse, listed = sv.estimate({2: 2, 7: 1}, noise), sv.estimate([0, 0, 2, 0, 0, 0, 0, 1, 0, 0], noise)
     assert sparse.distribution.tolist() == listed.distribution.tolist() and sparse.reports == 3
+
+
+@pytest.mark.parametrize("eps", [1e-4, 1e-6, 1e-7])
+def test_a_unique_maximum_is_one_next_to_no_information(eps: float) -> None:
+    """All inputs nearly alike, of which one alone makes the reports likeliest."""
+    lean = np.array([[3, 1, 1], [1, 3, 1], [1, 1, 3], [2, 2, 1], [1, 2, 2], [2, 1, 2]])
+    table = np.exp(eps * lean)
+    found = sv.estimate([100, 0, 0], sv.Channel(table, normalise=True))
+    assert found.unique is True
+    assert found.distribution.argmax() == 0
+    # The same input twice: then it is not, and no rounding makes it so.
+    twice = sv.estimate([100, 0, 0], sv.Channel(table[[0, 0, 1, 2, 3, 4]], normalise=True))
+    assert twice.unique is not True
+    if eps > 1e-7:
+        assert twice.unique is False and np.ptp(twice.ranges[:2], axis=1) == pytest.approx(1, abs=0.01)
+
+
+def test_what_rounding_hides_is_not_decided() -> None:
+    lean = np.array([[3, 1, 1], [1, 3, 1], [1, 1, 3], [2, 2, 1], [1, 2, 2], [2, 1, 2]])
+    shares = [4, 4, 4]
+    assert sv.estimate(shares, sv.Channel(np.exp(1e-9 * lean), normalise=True)).unique is None
+    assert sv.estimate(shares, sv.Channel(np.exp(1.0 * lean), normalise=True)).unique is False

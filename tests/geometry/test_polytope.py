@@ -16,6 +16,7 @@ import sievert as sv
 from sievert.errors import MetricError, TooLargeError
 from sievert.geometry._vertices import Component, _general
 from sievert.numerics import listening
+from sievert.spaces import Edges
 
 INF = math.inf
 
@@ -144,6 +145,30 @@ def test_irrational_distances_without_a_tolerance_are_refused() -> None:
         with pytest.raises(MetricError, match="tolerance is"):
             sv.geometry.polytope(sv.metrics.line(3), tolerance=wrong)
     assert sv.geometry.polytope(sv.metrics.line([0, 0.1, 0.3])).count() == 4
+
+
+@pytest.mark.parametrize(
+    "metric",
+    [
+        sv.metrics.line([0, math.pi, 5, 5 + math.sqrt(2)]),
+        sv.Metric.from_edges(
+            Edges(np.array([[0, 1], [0, 2], [0, 3]]), np.array([math.sqrt(2), math.e * 1e-6, math.pi])),
+            None,
+            4,
+        ),
+    ],
+    ids=["line", "tree"],
+)
+def test_lines_and_trees_may_have_any_lengths(metric: sv.Metric) -> None:
+    """No two paths of a tree are equally long by chance: every pattern of steps is a vertex."""
+    shape = sv.geometry.polytope(metric, 0.7)
+    assert shape.count() == 8
+    assert shape.shapes == ("tree",)
+    place = {name: k for k, name in enumerate(metric.points)}
+    ends = [(place[a], place[b]) for a, b, _ in shape.edges]
+    gaps = np.array([[abs(math.log(p[a] / p[b])) for a, b in ends] for p in shape.vertices()])
+    assert gaps == pytest.approx(0.7 * np.array([[length for *_, length in shape.edges]] * 8), rel=1e-8)
+    assert len(np.unique(np.round(shape.vertices().matrix.astype(float), 9), axis=0)) == 8
 
 
 def test_points_at_distance_zero_are_merged() -> None:

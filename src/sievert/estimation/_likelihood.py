@@ -25,7 +25,7 @@ from sievert.estimation._operators import (
     iterate,
     log_likelihood,
 )
-from sievert.numerics import one_thread
+from sievert.numerics import UNIT, one_thread
 from sievert.programs import LinearProgram, solve
 
 __all__ = ["WHEN", "EarlyStop", "geometric_maximum", "maximum_likelihood", "range_of_maxima", "stopped_early"]
@@ -43,6 +43,11 @@ TINY = 1e-300
 ACTIVE = 1e-6
 # Ranges narrower than this are one point: the linear programs are solved to 1e-9.
 POINT = 1e-5
+# What rounding leaves of a sum that is 1.
+ROUNDED = 1e-14
+# Where the gap hides less of the distribution than this, ranges are what they are; elsewhere they must be so
+# many times wider than what is hidden.
+ALIKE, SURE = 1e-3, 10.0
 
 
 @singledispatch
@@ -120,7 +125,8 @@ def range_of_maxima(
     """Whether the maximum is unique, and otherwise the least and largest probability of every input.
 
     The maxima are the p on inputs with c = 1 that expect the same outputs (every maximum does), so the
-    rank of those rows, or else two linear programs an input, decide. None: too large to decide.
+    rank of those rows, or else two linear programs an input, decide. None: too large to decide, or inputs so
+    alike (ε next to 0) that what the likelihood leaves open hides it.
     """
     if operator.is_definite:
         return True, None
@@ -130,32 +136,45 @@ def range_of_maxima(
     if len(active) * len(shares) > LARGEST_WHOLE:
         return None, None
     rows = operator.rows(active) / expected
+    contrast = min(1.0, max(float(np.abs(rows - 1).max()), float(np.abs(factor - 1).max())))
+    contrast = contrast if contrast > ROUNDED else 1.0
+    # All factors are off by the same but for the share in which inputs differ.
+    near = factor[active] > 1 - contrast * max(ACTIVE, 10 * math.sqrt(max(fit.gap, 0.0))) - ROUNDED
+    active, rows = active[near], rows[near]
     if len(active) == 1 or np.linalg.matrix_rank(rows) == len(active):
         return True, None
+    # A likelihood within the gap of the largest has expected shares this far from its own.
+    hidden = math.sqrt(2 * max(fit.gap, 4 * UNIT)) / contrast
     if len(active) > LARGEST_LISTED:
-        return False, None
+        return (False, None) if hidden < ALIKE else (None, None)
     ranges = np.zeros((len(fit.distribution), 2))
-    ranges[active] = _ranges(rows)
-    if float(np.ptp(ranges, axis=1).max()) <= POINT:
+    ranges[active] = _ranges(rows, contrast)
+    widest = float(np.ptp(ranges, axis=1).max())
+    if widest <= POINT:
         return True, None
+    if hidden >= ALIKE and widest <= SURE * hidden:
+        return None, None
     # The solver works to 1e-9; the maximum at hand lies within every range.
     ranges[:, 0] = np.minimum(ranges[:, 0], fit.distribution)
     ranges[:, 1] = np.maximum(ranges[:, 1], fit.distribution)
     return False, ranges
 
 
-def _ranges(rows: FloatArray) -> FloatArray:
-    """Least and largest p_i over the distributions with Σ_i p_i·rows_ij = 1 for every observed output j."""
+def _ranges(rows: FloatArray, contrast: float) -> FloatArray:
+    """Least and largest p_i over the distributions with Σ_i p_i·rows_ij = 1 for every observed output j.
+
+    Written as Σ_i p_i·(rows_ij - 1) = 0 in units of how far rows are from 1, so that slack means shares.
+    """
     size, outputs = rows.shape
-    ones = np.ones(outputs + 1)
-    slack = 1e-9 * ones
-    matrix = csc_array(np.concatenate([rows.T, np.ones((1, size))]))
+    ends = np.append(np.zeros(outputs), 1.0)
+    slack = np.append(np.full(outputs, 1e-9 + ROUNDED / contrast), 1e-9)
+    matrix = csc_array(np.concatenate([(rows.T - 1) / contrast, np.ones((1, size))]))
     found = np.empty((size, 2))
     for i in range(size):
         for side, sign in enumerate((1.0, -1.0)):
             cost = np.zeros(size)
             cost[i] = sign
-            program = LinearProgram(cost, matrix, ones - slack, ones + slack, np.zeros(size), np.ones(size))
+            program = LinearProgram(cost, matrix, ends - slack, ends + slack, np.zeros(size), np.ones(size))
             found[i, side] = min(1.0, max(0.0, sign * solve(program).value))
     return found
 

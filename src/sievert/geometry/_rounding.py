@@ -16,6 +16,8 @@ __all__ = ["whole_distances"]
 # Digits of a distance beyond which it is no decimal that somebody wrote, but a rounded irrational number.
 MOST_DIGITS = 12
 INFINITE = -1
+# Bits of the sum of all distances of a tree in units.
+FINEST = 58
 
 
 def whole_distances(
@@ -23,9 +25,13 @@ def whole_distances(
 ) -> tuple[IntArray, Fraction]:
     """Distances as multiples of a unit: shortest paths over the irreducible pairs.
 
-    Rounded `down` none grows, so what is private for them is private.
+    Rounded `down` none grows, so what is private for them is private. Where pairs form trees no two paths
+    can be equally long by chance, so that any lengths will do, as fine as they fit.
     """
-    lengths = [_rational(float(table[a, b]), tolerance, down) for a, b in pairs.tolist()]
+    given = [float(table[a, b]) for a, b in pairs.tolist()]
+    if tolerance is None and any(_is_irrational(length) for length in given) and _is_forest(table, pairs):
+        tolerance = Fraction(2) ** (math.frexp(math.fsum(given))[1] - FINEST)
+    lengths = [_rational(length, tolerance, down) for length in given]
     if not lengths:
         return np.where(np.isfinite(table), 0, INFINITE).astype(np.int64), Fraction(1)
     scale = math.lcm(*(value.denominator for value in lengths))
@@ -56,12 +62,25 @@ def _rational(length: float, tolerance: Fraction | None, down: bool) -> Fraction
                 "give a smaller one"
             )
         return rounded
-    # A difference such as 0.3 - 0.1 is off its decimal by an ulp or two.
-    text = f"{length:.{MOST_DIGITS}g}"
-    if abs(float(text) - length) > 4 * math.ulp(length):
+    if _is_irrational(length):
         raise MetricError(
             f"metric: the distance {length!r} is a rounded irrational number, and which ratios meet exactly "
             "decides what the vertices are; give tolerance=1e-6 to round distances, or distances as short "
             "decimals"
         )
-    return as_fraction(text)
+    return as_fraction(_decimal(length))
+
+
+def _decimal(length: float) -> str:
+    return f"{length:.{MOST_DIGITS}g}"
+
+
+def _is_irrational(length: float) -> bool:
+    """Whether a distance is no short decimal; a difference such as 0.3 - 0.1 is off its by an ulp or two."""
+    return abs(float(_decimal(length)) - length) > 4 * math.ulp(length)
+
+
+def _is_forest(table: FloatArray, pairs: IndexArray) -> bool:
+    """Whether the pairs, which join all points at finite distance, have no cycle."""
+    components = len({tuple(row) for row in np.isfinite(table).tolist()})
+    return len(pairs) == len(table) - components

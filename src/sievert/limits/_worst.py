@@ -161,8 +161,9 @@ def worst_leakage(
     as soon as all factors but one attain their packing bound. Several records are such a product; where a
     record does not attain its bound, up to 125 databases are solved as one space.
 
-    Cost: a closed form for trees, complete and vertex-transitive spaces; otherwise a linear program with a
-    row for each pair of points.
+    Cost: a closed form for complete and vertex-transitive spaces; of a tree a linear program with two
+    unknowns for each edge that symmetry does not exchange, and a proof that lists every edge; otherwise a
+    linear program with a row for each pair of points.
 
     Examples
     --------
