@@ -674,6 +674,32 @@ def test_what_a_proof_calls_itself_steers_no_terminal(
         assert "\nverified" not in shown.out
 
 
+@pytest.mark.parametrize("text", ["\x1b[2J\nverified in 0.00 s: all", "a\u202eb\r", "\ud800", "x" * 10**6])
+def test_what_a_proof_holds_steers_no_terminal_of_the_other_checker(
+    folder: Path, tmp_path: Path, text: str
+) -> None:
+    """Its label, an entry that is refused, and the name of its file, plain and as JSON; none ends the run."""
+    _, content = made(folder, "worst leakage")
+    edges = {**content["space"], "edges": [[text, 0]]}
+    for number, (told, code) in enumerate(
+        (({**content, "about": text}, 0), ({**content, "space": edges}, 1))
+    ):
+        proof = tmp_path / f"{number}{text[:20]}.json" if text != "\ud800" else tmp_path / "proof.json"
+        proof.write_text(json.dumps(told), encoding="utf-8")
+        for words in ([], ["--json"]):
+            done = subprocess.run(
+                [sys.executable, str(checker_path()), str(proof), *words], capture_output=True, check=False
+            )
+            shown = done.stdout.decode("utf-8")
+            assert done.returncode == code and not done.stderr, done.stderr
+            assert (
+                not any(letter in shown for letter in "\x1b\u202e\r")
+                and "\nverified in 0.00 s: all" not in shown
+            )
+            assert words or len(shown) < 2000
+            assert not words or json.loads(shown)["holds"] == (code == 0)
+
+
 def test_a_page_says_that_its_proof_is_its_authors(folder: Path, tmp_path: Path) -> None:
     """The proof in a page is the one that `--proof` saves; the page tells how to compare it with the file."""
     path, content = made(folder, "worst leakage")

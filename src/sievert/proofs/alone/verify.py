@@ -2893,6 +2893,8 @@ NAMES = (
 KINDS = {name: globals()[re.sub("[^a-z]+", "_", name.lower())] for name in NAMES.split("; ")}
 
 
+# A digest has 71 letters.
+LONGEST_LABEL = 100
 LABELLED = ("worst leakage", "approximate worst guess", "optimal design", "released mechanism")
 
 
@@ -2983,6 +2985,11 @@ def read(path: str) -> Any:
     return parse(text)
 
 
+def safe(text: str) -> str:
+    """What came from a file or is its name, with its controls escaped: it steers no terminal."""
+    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
+
+
 def judged(path: str, seconds: float, quiet: bool) -> tuple[int, str, float, Content]:
     """The exit code of a file, what is said of it, how long it took, and what it holds."""
     content, begun = dict[str, Any](), time.monotonic()
@@ -2990,7 +2997,8 @@ def judged(path: str, seconds: float, quiet: bool) -> tuple[int, str, float, Con
         content = checked_format(read(path))
         cost = expected_seconds(content)
         if not quiet:
-            print(f"{path}: {content['kind']}; the check will take about {max(cost, 0.1):.1f} s", flush=True)
+            takes = f"the check will take about {max(cost, 0.1):.1f} s"
+            print(f"{safe(path)}: {content['kind']}; {takes}", flush=True)
         if cost > seconds:
             raise TooLong(f"about {cost:.0f} s are needed; allow them with --seconds")
         begun = time.monotonic()
@@ -3027,11 +3035,15 @@ def main(arguments: Sequence[str] | None = None, bounded: bool = False) -> int:
         worst, about = max(worst, code), content.get("about")
         if told.json:
             said = {"file": path, "holds": code == 0, "statement": words, "seconds": taken, "about": about}
-            print(json.dumps(said, ensure_ascii=False))
+            print(json.dumps(said))
             continue
-        print(f"{('verified', 'NOT verified', 'no proof', 'not checked')[code]} in {taken:.2f} s: {words}")
+        print(
+            f"{('verified', 'NOT verified', 'no proof', 'not checked')[code]} in {taken:.2f} s: {safe(words)}"
+        )
         if code == 0:
-            print(f"compared with no file; labelled for the digest {ascii(about or 'none')[1:-1]}")
+            label = ascii(about or "none")[1:-1]
+            cut = f"{label[:LONGEST_LABEL]}…" if len(label) > LONGEST_LABEL else label
+            print(f"compared with no file; labelled for the digest {cut}")
     return worst
 
 
