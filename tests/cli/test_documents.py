@@ -429,6 +429,9 @@ def test_names_and_references_that_are_no_usual_text(tiny: Path) -> None:
         '"texts/*/*.txt"\nperson = "folder"', '"posts.jsonl"\ncolumn = "said"\nperson = "who"'
     )
     path.write_text(told, encoding="utf-8")
+    with pytest.raises(DataError, match="line 1: who holds a text that is not Unicode"):
+        sv.release.run(path)
+    tiny.with_name("posts.jsonl").write_text('{"said": "seaa", "who": "\\u200bzoë"}\n\n', encoding="utf-8")
     assert sv.release.run(path).documents == 1
     path.write_text(told.replace('"two.txt"]', '"short.txt"]'), encoding="utf-8")
     tiny.with_name("short.txt").write_text("seaa", encoding="utf-8")

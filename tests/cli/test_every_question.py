@@ -105,7 +105,8 @@ def asked(command: str) -> str:
 def test_every_question_answers_or_says_why_not(
     folder: Path, query: str, mechanism: str, policy: str
 ) -> None:
-    ledger = "" if mechanism == "gaussian" else 'ledger = "budget.toml"'
+    if mechanism == "gaussian":
+        (folder / "budget.toml").write_text("rho = 1000.0\ndelta = 1e-6\n")
     (folder / "file.toml").write_text(
         f"""
 version = 1
@@ -124,7 +125,7 @@ observations = 2
 input = "data.csv"
 column = "v"
 [release]
-{ledger}
+ledger = "budget.toml"
 output = "out.csv"
 test_seed = 1
 """
