@@ -14,8 +14,9 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 import sievert as sv
-from sievert.errors import OutputError
+from sievert.errors import LedgerError, OutputError
 from sievert.ledger import Reservation
+from sievert.tables._databases import Spark
 
 # ── the studio's link ───────────────────────────────────────────────────────────────────────────────
 
@@ -134,3 +135,90 @@ def test_keys_and_ledgers_are_the_owners_alone_whatever_the_umask(
     assert sv.release.run(tmp_path / "file.toml").resumed
     assert folder.stat().st_mode & 0o777 == 0o700
     assert not [path for path in folder.iterdir() if path.suffix == ".state"]
+
+
+def counting(folder: Path) -> Path:
+    """A file that counts four rows."""
+    folder.mkdir(mode=0o755)
+    (folder / "file.toml").write_text(
+        'version = 1\npolicy = { values = ["n", "s"], records = 4 }\n'
+        'query = { kind = "count", where = ["n"] }\nmechanism = { kind = "geometric", eps = 1.0 }\n'
+        'data = { input = "data.csv", column = "ward" }\n'
+        'release = { ledger = "budget.toml", output = "out.csv" }\n'
+    )
+    (folder / "data.csv").write_text("ward\nn\ns\nn\ns\n")
+    (folder / "budget.toml").write_text("person = 9\n")
+    return folder / "file.toml"
+
+
+@pytest.mark.usefixtures("open_umask")
+def test_what_is_remembered_of_ledgers_lies_behind_closed_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Formerly every folder above the last was made as the umask said: another user could exchange it."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "home" / "state"))
+    file = counting(tmp_path / "work")
+    sv.release.run(file)
+    made = [tmp_path / "home", *(tmp_path / "home").rglob("*")]
+    assert {path.stat().st_mode & 0o777 for path in made if path.is_dir()} == {0o700}
+    (kept,) = (path for path in made if path.is_file())
+    # A file that others may write is not believed: it could say that less was spent.
+    forged = kept.read_text().replace('[[1, 1, "1"]]', '[[1, 1, "0"]]')
+    assert forged != kept.read_text()
+    kept.write_text(forged)
+    assert sv.release.account(file.with_name("budget.toml")).spent == 0  # so much it is believed otherwise
+    kept.chmod(0o622)
+    assert sv.release.account(file.with_name("budget.toml")).spent == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root makes them another's")
+@pytest.mark.parametrize("planted", ["folder", "link"])
+def test_a_ledgers_folder_that_another_user_made_is_refused(tmp_path: Path, planted: str) -> None:
+    """Where others may write, one may lie there before the first use, with files that its maker reads."""
+    file = counting(tmp_path / "shared")
+    theirs = tmp_path / "theirs" if planted == "link" else file.with_name("budget.ledger")
+    theirs.mkdir()
+    (theirs / "ledger.jsonl").touch()
+    if planted == "link":
+        file.with_name("budget.ledger").symlink_to(theirs)
+    for path in (theirs, theirs / "ledger.jsonl"):
+        os.chown(path, 65534, 65534)
+    with pytest.raises(LedgerError, match="another user's"):
+        sv.release.run(file)
+    assert (theirs / "ledger.jsonl").read_bytes() == b"" and len(list(theirs.iterdir())) == 1
+    os.chown(tmp_path / "shared", 65534, 65534)  # whose folder it is could exchange the ledger at any rate
+    assert sv.release.run(file).remaining == 8
+
+
+def test_a_restored_ledger_is_closed_to_others_again(tmp_path: Path) -> None:
+    """A copy has the modes of the umask; a group that may write was let in on purpose."""
+    file = counting(tmp_path / "work")
+    sv.release.run(file)
+    folder = file.with_name("budget.ledger")
+    for given, left in ((0o055, 0), (0o077, 0), (0o070, 0o070), (0o075, 0o070)):
+        for path in (folder, *folder.iterdir()):
+            path.chmod((0o700 if path.is_dir() else 0o600) | (given & (0o777 if path.is_dir() else 0o666)))
+        file.write_text(re.sub('output = "[^"]*"', f'output = "{given}.csv"', file.read_text()))
+        sv.release.run(file)
+        assert folder.stat().st_mode & 0o777 == 0o700 | left
+        assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o600 | (left & 0o660)}
+
+
+def test_spark_is_begun_so_that_what_it_spills_is_private(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Formerly its folders in /tmp had the mode that the umask left, with rows of the data in them."""
+    sessions = pytest.importorskip("pyspark.sql").SparkSession
+    noted = []
+
+    def begun(_: Any) -> None:
+        noted.append(os.umask(0o077))
+        raise RuntimeError("no Java")
+
+    monkeypatch.setattr(sessions.Builder, "getOrCreate", begun)
+    monkeypatch.setattr(sessions, "getActiveSession", lambda: None)
+    before = os.umask(0o022)
+    try:
+        with pytest.raises(OutputError, match="does not answer"):
+            Spark.open("spark://local[1]", Path())
+        assert noted == [0o077] and os.umask(0o022) == 0o022
+    finally:
+        os.umask(before)

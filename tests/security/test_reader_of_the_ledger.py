@@ -18,6 +18,7 @@ import pytest
 
 import sievert as sv
 from sievert.errors import BudgetError, FileError, LedgerError, SievertError
+from sievert.ledger import Budget, Ledger
 
 COUNT = """version = 1
 policy = {{ values = ["n", "s"], records = 10{policy} }}
@@ -120,7 +121,8 @@ def test_the_ledgers_files_are_their_owners_alone(tmp_path: Path) -> None:
         names, 0o600
     )
     states = Path(os.environ["XDG_STATE_HOME"]) / "sievert"
-    for path in states.rglob("*"):
+    assert len(list(states.rglob("*.json"))) > 0
+    for path in (states, *states.rglob("*")):
         assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600)
 
 
@@ -197,6 +199,52 @@ def test_a_copied_budget_and_ledger_cannot_both_go_on(tmp_path: Path) -> None:
     sv.release.run(counting(tmp_path, "second", budget="copy.toml"))
     with pytest.raises(LedgerError, match="older copy"):
         sv.release.run(counting(tmp_path, "third"))
+
+
+@pytest.mark.parametrize("exchanged", ["folder", "lock", "ledger"])
+def test_a_ledger_that_is_exchanged_while_it_is_held_is_charged_once(tmp_path: Path, exchanged: str) -> None:
+    """Formerly two releases could hold one ledger, each by a lock file of its own, and both charge it."""
+    folder, budget = tmp_path / "budget.ledger", Budget(Fraction(9))
+    second = f"""
+from fractions import Fraction
+from sievert.ledger import Budget, Ledger
+with Ledger.hold({str(folder)!r}, Budget(Fraction(9)), wait=0) as ledger:
+    ledger.reserve(Fraction(9), [], [{str(tmp_path / "second.csv")!r}])
+"""
+    with Ledger.hold(folder, budget) as first:
+        if exchanged == "folder":
+            folder.rename(tmp_path / "moved")
+            shutil.copytree(tmp_path / "moved", folder)
+        elif exchanged == "lock":
+            (folder / "ledger.lock").unlink()
+        else:
+            (folder / "ledger.jsonl").write_bytes((folder / "ledger.jsonl").read_bytes() + b'{"b":')
+        if exchanged != "ledger":
+            subprocess.run([sys.executable, "-c", second], check=True)
+        with pytest.raises(LedgerError, match="moved, restored or written by others"):
+            first.reserve(Fraction(9), [], [tmp_path / "first.csv"])
+    assert Ledger.look(folder, budget).spent == (0 if exchanged == "ledger" else 9)
+
+
+def test_a_name_in_a_ledger_that_came_along_is_no_path(tmp_path: Path) -> None:
+    """What an interrupted release left is deleted by its name: a forged one led to other folders."""
+    (tmp_path / "sent").mkdir()
+    file = counting(tmp_path / "sent")
+    sv.release.run(file)
+    ledger = file.with_name("budget.ledger") / "ledger.jsonl"
+    forged = json.loads(ledger.read_text().splitlines()[1])["b"]
+    forged |= {"id": "a/../../thesis", "targets": [str(file.with_name("x"))]}
+    text = json.dumps(forged, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    head = json.loads(ledger.read_text().splitlines()[-1])["h"]
+    head = hashlib.sha256((head + text).encode()).hexdigest()
+    ledger.write_text(ledger.read_text() + f'{{"b":{text},"h":"{head}"}}\n')
+    file.with_name(".x.a").mkdir()
+    mine = [tmp_path / "thesis.parts", tmp_path / "thesis.tmp"]
+    mine[0].mkdir()
+    mine[1].touch()
+    with pytest.raises(LedgerError, match="use letters, digits"):
+        sv.release.run(counting(tmp_path / "sent", "second"))
+    assert all(path.exists() for path in mine)
 
 
 @pytest.mark.parametrize("alias", ["link", "hard link"])

@@ -44,6 +44,7 @@ __all__ = [
     "refuse_lost_records",
     "refuse_other",
     "refuse_unnoted",
+    "require_same",
     "sync_folder",
 ]
 
@@ -178,6 +179,8 @@ class Chain:
         try:
             descriptor = os.open(self.path, flags, 0o600)
             try:
+                if os.fstat(descriptor).st_size != self.size:
+                    raise _exchanged(self.path)
                 written = os.write(descriptor, content)
                 if written != len(content):
                     raise LedgerOutputError(
@@ -255,6 +258,23 @@ def locked(path: Path, wait: float) -> Iterator[int]:
             os.close(descriptor)
     finally:
         mutex.release()
+
+
+def require_same(lock: int, path: Path) -> None:
+    """Refuse to write where the lock file is not the one that is held: another release may hold the other."""
+    try:
+        same = os.path.samestat(os.fstat(lock), os.stat(path, follow_symlinks=False))
+    except FileNotFoundError:
+        same = False
+    if not same:
+        raise _exchanged(path)
+
+
+def _exchanged(path: Path) -> LedgerError:
+    return LedgerError(
+        f"{path}: was moved, restored or written by others while this release held the ledger; nothing was "
+        "released: run the same command again when nothing else changes the folder"
+    )
 
 
 def _opened(path: Path) -> int:

@@ -6,7 +6,8 @@ by the file's size, times and number, the time being stamped to the nanosecond a
 other program does. Whatever does not fit is read whole.
 
 The folder is `sievert/ledgers` in $XDG_STATE_HOME, ~/.local/state or %LOCALAPPDATA%, readable by its user
-alone. Where it cannot be written, nothing is known; a noted anchor does the same.
+alone; a file there that others may have written is not believed. Where it cannot be written, nothing is
+known; a noted anchor does the same.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ from typing import Any
 
 from sievert.errors import LedgerError
 from sievert.ledger._chain import Chain, Record
+from sievert.ledger._private import is_ours, make_private
 from sievert.ledger._totals import Totals
+from sievert.tables import create
 
 __all__ = ["Known", "known", "name_of", "refuse_older", "remember"]
 
@@ -81,6 +84,8 @@ def known(name: str | None) -> Known | None:
     if path is None:
         return None
     try:
+        if not is_ours(path):
+            return None
         found = json.loads(path.read_bytes())
         if found["format"] != FORMAT or not isinstance(found["head"], str):
             return None
@@ -105,9 +110,9 @@ def remember(name: str | None, chain: Chain, totals: Totals) -> None:
             "check": _check(chain.head, chain.key),
             "sums": totals.to_dict(),
         }
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(path.parent)
         temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
-        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as stream:
+        with open(create(temporary, 0o600), "w") as stream:
             json.dump(content, stream)
         os.replace(temporary, path)
 

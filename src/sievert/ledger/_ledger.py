@@ -38,12 +38,14 @@ from sievert.ledger._chain import (
     refuse_lost_records,
     refuse_other,
     refuse_unnoted,
+    require_same,
     sync_folder,
 )
 from sievert.ledger._currency import EPS
 from sievert.ledger._known import Known, known, name_of, refuse_older, remember
 from sievert.ledger._opening import agreed, begin, looked
 from sievert.ledger._planned import MOST_SLOTS, Entry, Planned, entries_of, plan_of, plans_of
+from sievert.ledger._private import make_ledger_folder
 from sievert.ledger._reservation import Reservation, check_name, check_targets, file_hash, temporary_name
 from sievert.ledger._totals import FIXED, Share, Totals
 from sievert.numerics import brief, whole
@@ -96,7 +98,7 @@ class Ledger:
         is refused.
         """
         target = Path(folder)
-        _make_folder(target)
+        make_ledger_folder(target)
         with locked(target / LOCK, wait) as lock:
             with _readable(target):
                 noted = last_note(target / LOCK)
@@ -202,6 +204,7 @@ class Ledger:
     def append(self, record: Record) -> None:
         """Write a record, wait for the disk, and note its hash in the lock file."""
         assert self.lock is not None, "only a ledger that is held can be written to"
+        require_same(self.lock, self.folder / LOCK)
         self.chain.append(record)
         if self._names is not None and record["kind"] in ("reserve", "plan"):
             self._names.add(record["id"])
@@ -474,19 +477,6 @@ class Ledger:
 
 def _absolute(targets: Sequence[str | Path]) -> list[Path]:
     return [Path(os.path.abspath(target)) for target in targets]
-
-
-def _make_folder(folder: Path) -> None:
-    """Make the ledger's folder and those it lies in, and wait until their own names are on disk."""
-    missing = [path for path in (folder, *folder.parents) if not path.is_dir()]
-    try:
-        for path in reversed(missing):
-            path.mkdir(mode=0o700, exist_ok=True)
-            sync_folder(path.parent)
-    except OSError as problem:
-        raise LedgerOutputError(
-            f"{folder}: the ledger's folder cannot be made ({problem.strerror})"
-        ) from None
 
 
 def _name_in(folder: Path) -> str | None:

@@ -19,6 +19,7 @@ from sievert.errors import LedgerError
 from sievert.ledger._budget import Budget, Relation
 from sievert.ledger._chain import Record, legible
 from sievert.ledger._currency import EPS
+from sievert.ledger._reservation import check_name
 from sievert.numerics import brief
 
 __all__ = ["FIXED", "Share", "Sums", "Totals", "amount_of"]
@@ -155,6 +156,8 @@ class Totals:
     def add(self, record: Record) -> None:
         """One more record of the ledger."""
         kind = record["kind"]
+        if kind in ("reserve", "plan"):  # names become parts of file names, also where a ledger came along
+            check_name(record["id"])
         if kind == "reserve":
             self._reserved(record)
         elif kind == "plan":

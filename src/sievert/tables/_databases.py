@@ -13,7 +13,7 @@ import os
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
@@ -598,6 +598,16 @@ ALONE = {
 }
 
 
+@contextmanager
+def _private_files() -> Iterator[None]:
+    """Have the Java that is begun inside spill for its user alone, in whatever folders it is set to use."""
+    before = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
 class Spark(Database):
     """Spark, whose tables have no transaction: everything is counted twice and must agree."""
 
@@ -638,7 +648,8 @@ class Spark(Database):
             else:
                 cls.require_host(url)
             master = place if local else f"spark://{place}"
-            connection = ibis.pyspark.connect(builder.master(master).getOrCreate())
+            with _private_files():
+                connection = ibis.pyspark.connect(builder.master(master).getOrCreate())
             # Its log would quote the cells that a question fails on.
             connection._session.sparkContext.setLogLevel("OFF")
             return cls(connection, ours=True)
