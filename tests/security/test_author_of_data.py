@@ -8,6 +8,7 @@ import sys
 import traceback
 import zipfile
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ import sievert as sv
 from sievert.errors import DataError, FileError, OutputError, SievertError
 from sievert.questions.samples import samples_audit
 from sievert.release import DataFit
-from sievert.tables import VectorSource, count_reports, open_rows, read_channel
+from sievert.tables import Meaning, VectorSource, count_reports, given_warehouse, open_rows, read_channel
 
 WARDS = """version = 1
 [policy]
@@ -139,6 +140,101 @@ def test_a_column_that_holds_no_cells_is_refused_by_name(tmp_path: Path, kind: s
     for data in (table, table.to_pandas()):
         with pytest.raises(DataError, match=r"the column 'ward' is of type .*a value is a text, a number"):
             sv.release.run(file, data=data)
+    assert not (tmp_path / "budget.ledger").exists()
+
+
+ZONED, FAR = 1_000_000_000_000_000_001, [253_402_300_800_000_000, -62_135_596_800_000_001, 0]
+
+
+def odd_cells() -> dict[str, tuple[Any, list[str] | None, dict[str, Any]]]:
+    """Columns that two readers took for others, their texts (None: refused), and how Parquet is written."""
+    arrow = pytest.importorskip("pyarrow", minversion="18")
+    spark = {"use_deprecated_int96_timestamps": True}
+    utc = {"write_time_adjusted_to_utc": True}
+    far = ["after 9999-12-31", "before 0001-01-01"]
+    old = arrow.array([-12_219_379_200_000_000], arrow.timestamp("us"))
+    flag = arrow.ExtensionArray.from_storage(arrow.bool8(), arrow.array([0, 2], arrow.int8()))
+    return {
+        "fine zone": (
+            arrow.array([ZONED], arrow.timestamp("ns", "Europe/Paris")),
+            ["2001-09-09 01:46:40.000000001"],
+            {},
+        ),
+        "fine moment": (
+            arrow.array([ZONED], arrow.timestamp("ns")),
+            ["2001-09-09 01:46:40.000000001"],
+            {},
+        ),
+        "fine time": (arrow.array([500], arrow.time64("ns")), ["00:00:00.0000005"], {}),
+        "time in UTC": (arrow.array([45_000_000_000], arrow.time64("us")), ["12:30:00"], utc),
+        "far moment": (arrow.array(FAR, arrow.timestamp("us")), [*far, "1970-01-01 00:00:00"], {}),
+        "far zone": (arrow.array(FAR, arrow.timestamp("us", "UTC")), [*far, "1970-01-01 00:00:00"], {}),
+        "far day": (arrow.array([2_932_897, -800_000], arrow.int32()).cast(arrow.date32()), far, {}),
+        "old of Spark": (old, ["1582-10-14 00:00:00"], spark),
+        "many digits": (arrow.array([Decimal("1.5")], arrow.decimal256(50, 2)), ["1.50"], {}),
+        "short decimal": (arrow.array([Decimal("1.5")], arrow.decimal32(5, 2)), ["1.50"], {}),
+        "byte": (flag, ["false", "true"], {}),
+        "length": (arrow.array([7], arrow.duration("s")), None, {}),
+    }
+
+
+ODD = ["fine zone", "fine moment", "fine time", "time in UTC", "far moment", "far zone", "far day"]
+ODD += ["old of Spark", "many digits", "short decimal", "byte", "length"]
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_types_of_cells_have_one_text(tmp_path: Path, name: str) -> None:
+    """As Parquet above and below the size from which DuckDB counts, and as frames."""
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    column, expected, options = odd_cells()[name]
+    few = arrow.table({"v": column})
+    many = arrow.concat_tables([few] * (100_000 // len(column) + 1))
+    parquet.write_table(few, tmp_path / "few.parquet", **options)
+    parquet.write_table(many, tmp_path / "many.parquet", **options)
+
+    def counted(there: Any) -> list[str | None]:
+        with there:
+            return Meaning().texts_of(there.cells(["v"]).columns["v"], "v")
+
+    def read(source: Any) -> list[str | None]:
+        batch = next(open_rows(source).batches(["v"]))
+        return Meaning().texts_of(list(dict.fromkeys(batch.columns["v"])), "v")
+
+    def large() -> list[str | None]:
+        there = given_warehouse(tmp_path / "many.parquet")
+        return read(tmp_path / "many.parquet") if there is None else counted(there)
+
+    ways = [lambda: read(tmp_path / "few.parquet"), large, lambda: read(few)]
+    if name not in ("many digits", "byte", "length", "old of Spark"):
+        ways.append(lambda: read(few.to_pandas(types_mapper=pandas.ArrowDtype)))
+        if name != "short decimal":
+            ways.append(lambda: read(polars.from_arrow(few)))
+            ways.append(lambda: counted(given_warehouse(polars.from_arrow(few).lazy())))
+    for number, way in enumerate(ways):
+        if expected is None:
+            with pytest.raises(DataError, match="a value is a text, a number"):
+                way()
+        else:
+            assert sorted(map(str, way())) == sorted(expected), (name, number)
+
+
+def test_categories_of_32_bit_numbers_are_the_numbers_that_were_written() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"v": pandas.Series([0.1, 16777216], dtype="float32").astype("category")})
+    (batch,) = open_rows(frame).batches(["v"])
+    assert Meaning().texts_of(list(batch.columns["v"]), "v") == ["0.1", "16777216"]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_frame_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    """The engine of polars panics, which is no Exception of Python."""
+    arrow, polars = pytest.importorskip("pyarrow"), pytest.importorskip("polars")
+    offsets = np.array([0, 1, 3], np.int32).tobytes()
+    buffers = [None, arrow.py_buffer(offsets), arrow.py_buffer(b"a\xff\xfe")]
+    frame = polars.from_arrow(arrow.table({"ward": arrow.Array.from_buffers(arrow.string(), 2, buffers)}))
+    with pytest.raises(DataError, match="is damaged, and cannot be read"):
+        sv.release.run(written(tmp_path, WARDS, []), data=frame)
     assert not (tmp_path / "budget.ledger").exists()
 
 

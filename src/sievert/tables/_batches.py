@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -104,7 +105,7 @@ class Rows(ABC):
 
     def _sound(self, columns: Sequence[str], size: int) -> Iterator[dict[str, Sequence[Any]]]:
         """The batches; what a reader says of a damaged table may quote it."""
-        damages: tuple[type[Exception], ...] = (OSError, ValueError, *_of_arrow())
+        damages: tuple[type[Exception], ...] = (OSError, ValueError, ArithmeticError, *_of_arrow())
         try:
             yield from self._batches(columns, size)
         except SievertError:
@@ -113,6 +114,10 @@ class Rows(ABC):
             raise DataError(
                 f"{self.name}: is damaged, and cannot be read ({class_of(problem)})", private=whole(problem)
             ) from None
+        except BaseException as problem:
+            if type(problem).__name__ != "PanicException":  # of polars: no Exception
+                raise
+            raise DataError(f"{self.name}: is damaged, and cannot be read (PanicException)") from None
 
 
 def _of_arrow() -> tuple[type[Exception], ...]:
@@ -316,7 +321,8 @@ class _Parquet(_File, suffixes=(".parquet",)):
     def _open(self) -> Any:
         parquet = _import("pyarrow.parquet", self.path)
         try:
-            return parquet.ParquetFile(self.path)
+            # Whole days of Spark's old moments go beyond nanoseconds, which would wrap around.
+            return parquet.ParquetFile(self.path, coerce_int96_timestamp_unit="us")
         except Exception as problem:
             raise DataError(
                 f"{self.path}: cannot be read as Parquet ({class_of(problem)})", private=whole(problem)
@@ -414,12 +420,22 @@ def _of_frame(series: Any) -> Any:
     if hasattr(native, "chunks") and hasattr(native, "combine_chunks"):
         return native
     kind = series.dtype
+    arrow = arrow_or_none()
+    if arrow is not None and hasattr(getattr(native, "dtype", None), "pyarrow_dtype"):
+        return arrow.array(native)
     if kind.is_nested() or str(kind).startswith(("Binary", "Duration")):
         raise refusal(str(kind))
+    if arrow is not None and kind.is_temporal() and hasattr(native, "to_arrow"):
+        return native.to_arrow()  # polars would cut nanoseconds, and has no years after 9999
     cells = series.to_list()
-    if str(kind) in ("Float32", "Float16"):
+    held = getattr(native, "dtype", None)  # of pandas: perhaps of categories
+    if any(re.search("Float(16|32)", str(one), re.I) for one in (kind, held, _kind_of_categories(held))):
         return [np.float32(cell) if isinstance(cell, float) else cell for cell in cells]
     return list(cells)
+
+
+def _kind_of_categories(held: Any) -> Any:
+    return getattr(getattr(held, "categories", None), "dtype", None)
 
 
 def _import(module: str, path: Path) -> Any:

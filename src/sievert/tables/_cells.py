@@ -36,6 +36,8 @@ from sievert.errors import DataError
 from sievert.spaces import exact_number
 
 __all__ = [
+    "AFTER",
+    "BEFORE",
     "BLANKS",
     "DECIMAL",
     "EXPONENT",
@@ -63,6 +65,12 @@ LARGEST_WHOLE = 2.0**53
 # A decimal or whole number with more digits is no cell that is ever written out.
 MOST_DIGITS = 4000
 MOST_BITS = int(MOST_DIGITS * 3.32)
+# Days and moments that not every reader has: years as Arrow, DuckDB, Postgres and Spark write them.
+ANY_DAY = date(2000, 1, 1)
+BEFORE, AFTER = "before 0001-01-01", "after 9999-12-31"
+OUTSIDE = re.compile(
+    r"(?P<before>-|0000-|<value out of range: -|.* ?\(?BC\b)|\+|infinity|<value out of range|[0-9]{5,}-"
+)
 ALLOWED = "a text, a number, yes or no, a day or a moment"
 
 
@@ -127,9 +135,9 @@ class Meaning:
         text = cell_text(cell)
         if text is None:
             return None
-        if isinstance(cell, bool | np.bool_ | datetime | time):
+        if isinstance(cell, bool | np.bool_ | datetime | time | Moment):
             raise DataError(
-                f"names people by {type(cell).__name__}; people are named by a text or a whole number"
+                f"names people by {type(cell).__name__.lower()}; people are named by a text or a whole number"
             )
         if isinstance(cell, float | np.floating):
             if float(cell) != np.floor(float(cell)) or abs(float(cell)) > LARGEST_WHOLE:
@@ -196,7 +204,7 @@ def cell_text(cell: Any) -> str | None:
     if isinstance(cell, datetime):
         return _of_moment(cell)
     if isinstance(cell, time):
-        return moment_text(cell.isoformat())
+        return moment_text(_in_utc(cell).isoformat())
     if isinstance(cell, date):
         return cell.isoformat()
     if isinstance(cell, UUID | Fraction):
@@ -251,17 +259,24 @@ def _written_out(cell: Decimal) -> str:
 def _of_moment(cell: datetime) -> str:
     try:
         found = cell if cell.tzinfo is None else cell.astimezone(UTC).replace(tzinfo=None)
-    except (OverflowError, ValueError):
-        found = cell  # on the first or last day that there is
+    except (OverflowError, ValueError):  # on the first or last day that there is
+        return BEFORE if cell.year == 1 else AFTER
     return moment_text(found.isoformat(" "))
 
 
-def moment_text(text: str) -> str:
-    """A moment or time without the zeros behind its seconds.
+def _in_utc(cell: time) -> time:
+    return cell if cell.utcoffset() is None else datetime.combine(ANY_DAY, cell).astimezone(UTC).time()
 
-    >>> moment_text("2024-02-29 12:30:00.500000"), moment_text("12:30:00.000")
-    ('2024-02-29 12:30:00.5', '12:30:00')
+
+def moment_text(text: str) -> str:
+    """A moment or time without the zeros behind its seconds; one text for all before year 1, after 9999.
+
+    >>> moment_text("2024-02-29 12:30:00.500000"), moment_text("12:30:00.000"), moment_text("infinity")
+    ('2024-02-29 12:30:00.5', '12:30:00', 'after 9999-12-31')
     """
+    outside = OUTSIDE.match(text)
+    if outside is not None:
+        return BEFORE if outside["before"] else AFTER
     return re.sub(r"(:\d\d)(\.\d*?)0*$", lambda found: found[1] + found[2].rstrip("."), text)
 
 
@@ -283,6 +298,8 @@ def arrow_cells(column: Any) -> Any:
             return arrow.array([None if cell is None else str(cell) for cell in column.to_pylist()], "string")
         if kind.extension_name == "arrow.bool8":
             return column.cast("bool")
+    elif is_small_decimal(kind):
+        return column.cast(arrow.decimal128(kind.precision, kind.scale))
     elif types.is_float16(kind):
         return arrow_cells(column.cast("float"))
     elif types.is_float32(kind):
@@ -290,6 +307,11 @@ def arrow_cells(column: Any) -> Any:
     elif any(test(kind) for test in _plain_types(types)):
         return column
     raise refusal(str(kind))
+
+
+def is_small_decimal(kind: Any) -> bool:
+    """Whether it is a decimal of 32 or 64 bits, with which Arrow does little."""
+    return str(kind).startswith(("decimal32", "decimal64"))
 
 
 def _plain_types(types: Any) -> Collection[Any]:
@@ -320,12 +342,39 @@ def _each(column: Any, made: Any) -> Any:
 
 def arrow_values(values: Any) -> list[Any]:
     """Different values of such a column in Python; days and moments that Python does not have, as texts."""
+    import pyarrow as arrow
+
+    kind = values.type
+    if arrow.types.is_time(kind):
+        return _times(values)
     try:
         return list(values.to_pylist())
     except (OverflowError, ValueError):
-        import pyarrow as arrow
-
-        kind = values.type
         if arrow.types.is_timestamp(kind) and kind.tz is not None:
             values = values.cast(arrow.timestamp(kind.unit, "UTC")).cast(arrow.timestamp(kind.unit))
-        return [None if text is None else moment_text(text) for text in values.cast("string").to_pylist()]
+        return [None if text is None else Moment(moment_text(text)) for text in _as_texts(values)]
+
+
+class Moment(str):
+    """The text of a day, moment or time that Python does not have."""
+
+
+def _times(values: Any) -> list[Any]:
+    """Times of day; those finer than Python's, and the end of a day, as texts."""
+    found: list[Any] = []
+    for text in _as_texts(values):
+        if text is not None and not re.fullmatch(r"[0-2][0-9]:[0-5][0-9]:[0-5][0-9](\.[0-9]+)?", text):
+            if not re.fullmatch("<value out of range: 864000*>", text):
+                raise DataError("holds a time that no day has")
+            text = "24:00:00"
+        try:
+            exact = None if text is None else time.fromisoformat(moment_text(text))
+        except ValueError:
+            exact = None
+        same = text is None or (exact is not None and cell_text(exact) == moment_text(text))
+        found.append(exact if same else Moment(moment_text(str(text))))
+    return found
+
+
+def _as_texts(values: Any) -> list[str | None]:
+    return list(values.cast("string").to_pylist())

@@ -8,6 +8,7 @@ every reader has. Whose row it is must be the same text in the database itself, 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,6 +18,8 @@ from typing import Any
 import numpy as np
 
 from sievert.tables._cells import (
+    AFTER,
+    BEFORE,
     BLANKS,
     DECIMAL,
     EXPONENT,
@@ -29,6 +32,12 @@ from sievert.tables._cells import (
 from sievert.tables._databases import Database
 
 __all__ = ["Person", "names_nobody", "person_there", "text_from", "value_there"]
+
+
+# A moment or a time of day with a time zone, and the day that a time is put on to be moved to UTC.
+ZONED = re.compile(r"(\d{4}-\d\d-\d\d[ T])?(\d\d:\d\d:\d\d)(\.\d+)?([+-]\d\d(?::?\d\d){0,2})")
+ANY_DAY = "2000-01-01 "
+A_DAY = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 
 
 def value_there(database: Database, column: Any) -> Any:
@@ -59,20 +68,23 @@ def text_from(kind: Any, text: str | None) -> str | None:
         return cell_text(Decimal(text))
     if kind.is_boolean():
         return cell_text(text.lower() in ("true", "t", "1"))
-    if kind.is_timestamp():
-        return _moment(text, kind.timezone is not None)
-    return moment_text(text) if kind.is_time() else cell_text(text)
+    own = kind.is_unknown() and "TIMESTAMP" in str(kind.raw_type).upper()  # DuckDB's of nanoseconds in a zone
+    return _moment(text) if kind.is_temporal() or own else cell_text(text)
 
 
-def _moment(text: str, zoned: bool) -> str | None:
-    """A moment as the database writes it; one with a time zone in UTC."""
-    if not zoned:
+def _moment(text: str) -> str:
+    """A day, moment or time as the database writes it; one with a time zone in UTC."""
+    zoned = ZONED.fullmatch(text)
+    if zoned is None:
         return moment_text(text.replace("T", " "))
+    day, moment, fraction, zone = zoned.groups(default="")
     try:
-        found = datetime.fromisoformat(text)
-    except ValueError:
-        return text  # infinity, or a year that Python does not have
-    return cell_text(found.replace(tzinfo=UTC) if found.tzinfo is None else found)
+        found = datetime.fromisoformat(f"{day or ANY_DAY}{moment}{zone}").astimezone(UTC)
+    except OverflowError:  # on the first or last day that there is
+        return BEFORE if day.startswith("0001") else AFTER
+    except ValueError:  # 24:00:00
+        return text
+    return moment_text(found.replace(tzinfo=None).isoformat(" ")[0 if day else len(ANY_DAY) :] + fraction)
 
 
 @dataclass(frozen=True)
@@ -86,8 +98,11 @@ class Person:
 def person_there(database: Database, column: Any) -> Person | None:
     """Whom each row names; None where the type of the column names nobody."""
     kind = column.type()
-    if kind.is_integer() or kind.is_uuid() or kind.is_date():
+    if kind.is_integer() or kind.is_uuid():
         return Person(column.cast("string"))
+    if kind.is_date():
+        day = column.cast("string")
+        return Person(day, [(~day.re_search(A_DAY), "names people by days outside of the years 1 to 9999")])
     if kind.is_decimal():
         return Person(_plain_number(column.cast("string").nullif("NaN")))
     if kind.is_string():

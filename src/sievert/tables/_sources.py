@@ -200,7 +200,7 @@ def counted_files(path: str, folder: Path) -> Warehouse | None:
 
 
 def _alike(files: Sequence[Path]) -> bool:
-    """Whether Parquet files have the same columns of the same types, whose names DuckDB tells apart.
+    """Whether Parquet files have the same columns of the same types, which DuckDB reads as Arrow does.
 
     It would fill a column that a file has not, make one type of two, and does not see capitals in names.
     """
@@ -210,10 +210,25 @@ def _alike(files: Sequence[Path]) -> bool:
         schemas = [pyarrow.parquet.read_schema(file).remove_metadata() for file in files]
     except Exception:
         return False  # whoever reads it says what is wrong with it
+    if any(_of_arrow_alone(field.type) for field in schemas[0]):
+        return False
     if len({name.casefold() for name in schemas[0].names}) < len(schemas[0].names):
         return False
     types = [dict(zip(schema.names, map(str, schema.types), strict=True)) for schema in schemas]
     return all(found == types[0] and len(found) == len(schemas[0].names) for found in types)
+
+
+def _of_arrow_alone(kind: Any) -> bool:
+    """Whether DuckDB takes cells of this type for others: what Arrow notes beside them it does not read."""
+    import pyarrow as arrow
+
+    types = arrow.types
+    if types.is_dictionary(kind):
+        return _of_arrow_alone(kind.value_type)
+    own: bool = isinstance(kind, arrow.BaseExtensionType) and kind.extension_name != "arrow.uuid"
+    # Decimals of more digits than 38 become floats there.
+    wide: bool = types.is_duration(kind) or types.is_decimal256(kind)
+    return own or wide
 
 
 def _rows_in(path: Path) -> int:
