@@ -263,6 +263,20 @@ VIEWS = [
     ("SELECT ward FROM visits GROUP BY ward", "", "no column says whose row it is"),
     ("SELECT ward FROM visits WHERE ward IN (SELECT ward FROM wards)", "", "no column says whose row it is"),
     ("SELECT DISTINCT ward FROM visits", "", "no column says whose row it is"),
+    *(
+        (f"SELECT ward, {made} AS who FROM visits", "person = 'who'", "'who' is not the column of the person")
+        for made in ("length(patient)", "patient = patient", "trim(patient, patient)", "left(patient, 1)")
+    ),
+    (
+        "SELECT max(ward) AS ward, patient = patient AS who FROM visits GROUP BY patient = patient",
+        "person = 'who'",
+        "GROUP BY",
+    ),
+    (
+        "SELECT ward, patient, 1 AS a FROM visits GROUP BY a, patient, ward",
+        "person = 'patient'",
+        "the same in every row",
+    ),
     ("SELECT ward, patient FROM visits WHERE visit > 0", "person = 'patient'", ""),
     ("SELECT ward, lower(patient) AS who FROM visits", "person = 'who'", ""),
     ("SELECT DISTINCT ward, patient FROM visits", "person = 'patient'", ""),

@@ -100,6 +100,11 @@ HONEST = [
         "all",
         "visits.patient visits.ward",
     ),
+    (
+        "SELECT n, patient FROM (SELECT income AS i, patient, count(*) n FROM visits GROUP BY ((1)), patient) s",
+        "all",
+        "visits.patient visits.income",
+    ),
     ("SELECT DISTINCT patient, ward FROM visits", "all", "visits.patient visits.ward"),
     ("SELECT ward FROM visits UNION ALL SELECT name FROM wards", "all", "visits.ward wards.name"),
     ("(SELECT ward FROM visits) EXCEPT (SELECT ward FROM wards)", "all", "visits.ward wards.ward"),
@@ -180,6 +185,9 @@ def test_what_is_asked_is_what_was_written(clinic: Any, sql: str) -> None:
         "SELECT ward FROM visits WHERE " + "NOT " * 3000 + "true",
         "SELECT '" + "x" * 30_000 + "' AS x FROM visits",
         "SELECT ward\0 FROM visits",
+        "SELECT ward FROM " + "(SELECT ward || ward || ward AS ward FROM " * 9 + "visits" + ") AS x" * 9,
+        "SELECT " + "replace(" * 4 + "ward" + f", 'n', '{'n' * 60}')" * 4 + " AS x FROM visits",
+        "SELECT replace(ward, 'n', concat(" + ", ".join(["ward"] * 1001) + ")) AS x FROM visits",
     ],
 )
 def test_sizes_of_a_select_are_checked(sql: str) -> None:

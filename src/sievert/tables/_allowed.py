@@ -7,7 +7,16 @@ the same for every dialect; a function that it does not know by a class of its o
 
 from __future__ import annotations
 
-__all__ = ["AGGREGATES", "CLAUSES", "EXPRESSIONS", "NAMED", "ROW_CHOICE", "TYPES", "UNITS"]
+__all__ = [
+    "AGGREGATES",
+    "CLAUSES",
+    "EXPRESSIONS",
+    "JOINING",
+    "NAMED",
+    "ROW_CHOICE",
+    "TYPES",
+    "UNITS",
+]
 
 
 def _listed(names: str) -> frozenset[str]:
@@ -71,6 +80,8 @@ AGGREGATES = _listed(
     Count Sum Avg Min Max CountIf Stddev StddevSamp StddevPop Variance VariancePop LogicalAnd LogicalOr Median
     """
 )
+# What makes a text longer than each of its parts.
+JOINING = _listed("Concat ConcatWs DPipe SafeDPipe")
 # Functions that sqlglot knows by name alone.
 NAMED: dict[str, frozenset[str]] = {
     "duckdb": _listed("date_part isnan isfinite"),

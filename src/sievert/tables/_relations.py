@@ -28,6 +28,7 @@ __all__ = [
     "names_person",
     "optional_sources",
     "set_of",
+    "spelled_person",
 ]
 
 Base = tuple[str, str]  # a table by its whole name, and a column of it
@@ -39,14 +40,17 @@ class Origin:
     """What a column is made of.
 
     `bases` are columns of tables; `plain` the columns of which this is the only one and unchanged, or a
-    function of; `unknown` names a view whose definition cannot be read.
+    function of; `unknown` names a view whose definition cannot be read; `length` is how many cells or
+    letters it is as long as.
     """
 
     bases: frozenset[Base] = frozenset()
     unknown: frozenset[str] = frozenset()
+    length: int = 1
 
     def __or__(self, other: Origin) -> Origin:
-        return Origin(self.bases | other.bases, self.unknown | other.unknown)
+        longer = max(self.length, other.length)
+        return Origin(self.bases | other.bases, self.unknown | other.unknown, longer)
 
 
 NOTHING = Origin()
@@ -140,6 +144,26 @@ def names_person(node: Any, scope: Scope) -> str:
         if source.alias == node.table and node.name in source.relation.who:
             return source.alias
     return ""
+
+
+def spelled_person(node: Any, scope: Scope) -> str:
+    """The alias of the source whose person a value names, in another spelling perhaps, or "".
+
+    Whatever else is made of a name may be the same for many people (`patient = patient`), and the rows of
+    each of them would change what stands there for all.
+    """
+    kind, others = type(node).__name__, {key for key, value in node.args.items() if value} - {"this"}
+    if kind in ("Cast", "TryCast"):
+        kept = node.to.is_type("text", "varchar", "nvarchar", "uuid") and not node.to.expressions
+        return spelled_person(node.this, scope) if kept else ""
+    if kind in ("Paren", "Lower", "Upper", "Trim", "MD5", "SHA", "SHA2"):
+        length = node.args.get("length")
+        plain = others <= {"length"} and (length is None or type(length).__name__ == "Literal")
+        return spelled_person(node.this, scope) if plain else ""
+    if kind == "DPipe":
+        sides = [part for part in (node.this, node.expression) if type(part).__name__ != "Literal"]
+        return spelled_person(sides[0], scope) if len(sides) == 1 else ""
+    return names_person(node, scope)
 
 
 def set_of(kind: str, all_rows: bool, left: Relation, right: Relation) -> Relation:

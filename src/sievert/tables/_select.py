@@ -35,9 +35,9 @@ from sievert.tables._relations import (
     Select,
     Source,
     joined,
-    names_person,
     optional_sources,
     set_of,
+    spelled_person,
 )
 from sievert.tables._values import Values
 
@@ -433,12 +433,8 @@ class _Reader(Values):
         return f"column{place + 1}"
 
     def _carries(self, node: Any, scope: Scope, optional: frozenset[str]) -> bool:
-        """Whether it is the person's column of a source, or a function of it alone."""
-        parts = [part for part in node.walk() if isinstance(part, self.sg.Column)]
-        kinds = {type(part).__name__ for part in node.walk()}
-        if not parts or kinds & (AGGREGATES | {"Select", "Exists", "Union", "Except", "Intersect"}):
-            return False
-        return all(names_person(part, scope) not in ("", *optional) for part in parts)
+        """Whether it is the person's column of a source, or another spelling of what stands there."""
+        return spelled_person(node, scope) not in ("", *optional)
 
     def _group(
         self, group: Any, node: Any, scope: Scope, ctes: Mapping[str, Source], joined: Relation
@@ -448,7 +444,9 @@ class _Reader(Values):
             return False, NOTHING
         self._only(group)
         parts, keyed, told, optional = [], False, NOTHING, optional_sources(node, scope)
-        for part in group.expressions:
+        for given in group.expressions:
+            # A number is a place, in parentheses too.
+            part = given.unnest()
             if isinstance(part, self.sg.Literal) and not part.is_string:
                 place = int(part.this) if str(part.this).isdigit() else 0
                 if not 1 <= place <= len(node.expressions):
@@ -456,6 +454,8 @@ class _Reader(Values):
                 made = node.expressions[place - 1].this.copy()
             else:
                 made = self._with_aliases(part, node, scope)
+            if isinstance(made.unnest(), self.sg.Literal):
+                raise self._refused("GROUP BY of what is the same in every row")
             told |= self.expression(made, scope, ctes)
             keyed = keyed or self._carries(made, scope, optional)
             parts.append(made.copy())

@@ -5,15 +5,26 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from sievert.numerics import brief
-from sievert.tables._allowed import AGGREGATES, CLAUSES, EXPRESSIONS, NAMED, ROW_CHOICE, TYPES, UNITS
+from sievert.tables._allowed import (
+    AGGREGATES,
+    CLAUSES,
+    EXPRESSIONS,
+    JOINING,
+    NAMED,
+    ROW_CHOICE,
+    TYPES,
+    UNITS,
+)
 from sievert.tables._names import Names, words_of
 from sievert.tables._relations import NOTHING, Origin, Relation, Scope, Source, all_of
 
 __all__ = ["Values"]
 
+LONGEST = 1_000  # cells or letters that a text is put together from
 # How Spark says which part of a day is meant.
 SPARK_UNITS = frozenset({"MM", "MON", "YYYY", "YY"})
 
@@ -49,11 +60,33 @@ class Values(Names, ABC):
             scope.subqueries.append(inside)
             return self.expression(node.this, scope, ctes) | all_of(inside)
         self._listed(node, kind)
-        found = NOTHING
+        found, lengths = NOTHING, {}
         for key, value in node.args.items():
-            for part in value if isinstance(value, list) else [value]:
-                found |= self._part(node, key, part, scope, ctes)
-        return found
+            made = [
+                self._part(node, key, part, scope, ctes)
+                for part in (value if isinstance(value, list) else [value])
+                if part is not None and not isinstance(part, bool)
+            ]
+            lengths[key] = sum(origin.length for origin in made)
+            for origin in made:
+                found |= origin
+        return self._as_long(node, kind, found, lengths)
+
+    def _as_long(self, node: Any, kind: str, found: Origin, lengths: Mapping[str, int]) -> Origin:
+        """How long a text becomes; one that grows by each of its parts is refused before it fills a memory."""
+        length = found.length
+        if kind == "Literal" and node.is_string:
+            return replace(found, length=max(1, len(str(node.this))))
+        if kind in JOINING:
+            length = sum(lengths.values())
+        elif kind == "Replace":
+            length = lengths["this"] * max(1, lengths.get("replacement", 1))
+        elif kind in ("Cast", "TryCast"):
+            sizes = [int(part.name) for part in node.args["to"].expressions]
+            length = max([length, *sizes])
+        if length > max(found.length, LONGEST):
+            raise self._refused(f"a text as long as {brief(length)} cells (at most {LONGEST})")
+        return replace(found, length=length)
 
     def _listed(self, node: Any, kind: str) -> None:
         if kind == "Literal":
