@@ -657,6 +657,33 @@ def test_data_are_plain_files_of_this_machine(tmp_path: Path, sievert: Sievert, 
     assert not (tmp_path / "out.csv").exists() and not (tmp_path / "budget.ledger").exists()
 
 
+@pytest.mark.parametrize("name", ["pipe.key", "/dev/zero", "large.key", "/proc/self/environ"])
+def test_a_ledger_key_is_a_small_plain_file(tmp_path: Path, name: str) -> None:
+    """Reading it waited for ever, or filled the memory."""
+    os.mkfifo(tmp_path / "pipe.key")
+    with (tmp_path / "large.key").open("wb") as stream:
+        stream.truncate(2**40)  # a hole
+    (tmp_path / "budget.toml").write_text("person = 9\n")
+    (tmp_path / "data.csv").write_text("ward\nnorth\nsouth\nnorth\n")
+    text = COUNTS.replace('output = "OUTPUT"', f'output = "out.csv", ledger_key = "{name}"')
+    (tmp_path / "file.toml").write_text(text)
+    with pytest.raises(FileError, match=r"device or a pipe|at most|at least"):
+        sv.release.run(tmp_path / "file.toml")
+    assert not (tmp_path / "out.csv").exists() and not (tmp_path / "budget.ledger").exists()
+
+
+def test_a_text_of_the_file_steers_no_terminal(tmp_path: Path, sievert: Sievert) -> None:
+    """Neither as sentences nor as JSON, which still holds what the file says."""
+    title = "x\x1b[31m\x9b31m\x85\u202e\u2066\u200f\u061c\u2028 ok"
+    file = tmp_path / "file.toml"
+    file.write_text(SURVEY.replace("TITLE", json.dumps(title)), encoding="utf-8")
+    said, told = sievert("audit", file), sievert("audit", file, "--json")
+    for done in (said, told):
+        assert done.returncode == 0, done.stderr
+        assert not set(title[1:-3]) - set("[31m") & set(done.stdout + done.stderr)
+    assert json.loads(told.stdout)["title"] == title
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [

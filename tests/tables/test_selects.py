@@ -101,7 +101,7 @@ HONEST = [
         "visits.patient visits.ward",
     ),
     (
-        "SELECT n, patient FROM (SELECT income AS i, patient, count(*) n FROM visits GROUP BY ((1)), patient) s",
+        "SELECT n, p FROM (SELECT income i, patient p, count(*) n FROM visits GROUP BY ((1)), patient) s",
         "all",
         "visits.patient visits.income",
     ),

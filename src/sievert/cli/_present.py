@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.text import Text
 
 from sievert.cli._options import TYPED
-from sievert.cli._streams import complain, plain
+from sievert.cli._streams import STEERING, complain, plain
 from sievert.tables import Outputs
 
 if TYPE_CHECKING:
@@ -195,8 +195,10 @@ def terminal(*, stderr: bool = False) -> Console:
 
 
 def print_json(content: Mapping[str, Any]) -> None:
-    """Print a result as JSON; letters that the output's encoding lacks are escaped."""
-    text = json.dumps(content, ensure_ascii=False, indent=2)
+    """Print a result as JSON; letters that the output's encoding lacks, or that steer it, are escaped."""
+    text = STEERING.sub(
+        lambda found: f"\\u{ord(found[0]):04x}", json.dumps(content, ensure_ascii=False, indent=2)
+    )
     try:
         text.encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:

@@ -11,13 +11,13 @@ import io
 import os
 import re
 import sys
-import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from sievert.errors import DataError, SievertError
 
 __all__ = [
+    "STEERING",
     "complain",
     "complain_of_data",
     "complain_privately",
@@ -27,8 +27,10 @@ __all__ = [
     "steady_output",
 ]
 
-# Letters that turn the direction of writing.
-TURNING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+# Controls, line breaks and marks of the direction of writing. Of JSON none but its own line breaks.
+STEERING = re.compile(
+    "[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 
 # How letters of our sentences are written where the encoding does not have them.
 SPELLED = {
@@ -168,7 +170,4 @@ def plain(text: str) -> str:
     Titles and labels come from files that others may have written; they must not be able to erase or to
     forge the lines around them.
     """
-    return "".join(
-        ascii(letter)[1:-1] if letter in TURNING or unicodedata.category(letter) in ("Cc", "Cs") else letter
-        for letter in re.sub(r"[\t\n\v\f\r]", " ", text)
-    )
+    return STEERING.sub(lambda found: ascii(found[0])[1:-1], re.sub(r"[\t\n\v\f\r]", " ", text))

@@ -14,8 +14,11 @@ from sievert.errors import FileError
 from sievert.files import Described, contents, dumps
 from sievert.ledger import EPS, FIXED, Budget, Ledger, Share
 from sievert.numerics import brief
+from sievert.tables import existing
 
 __all__ = ["Accounted", "Cost", "hash_of", "in_its_unit", "read_key"]
+
+LARGEST_KEY = 2**16  # bytes
 
 
 @dataclass(frozen=True)
@@ -143,9 +146,12 @@ def _ledger_key(scenario: Described, name: str | None) -> bytes | None:
 
 
 def read_key(path: Path) -> bytes:
-    """The secret that binds a ledger's records, from its file."""
+    """The secret that binds a ledger's records, from its file: a plain one of no great size."""
     try:
-        key = path.read_bytes().strip()
+        size = existing(path).stat().st_size
+        if size > LARGEST_KEY:
+            raise FileError(f"{path}: has {size} bytes; a ledger's key has at most {LARGEST_KEY}")
+        key = path.read_bytes().strip() if size else b""
     except OSError as problem:
         raise FileError(f"{path}: the ledger's key cannot be read ({problem.strerror})") from None
     if len(key) < 16:

@@ -444,13 +444,12 @@ class _Reader(Values):
             return False, NOTHING
         self._only(group)
         parts, keyed, told, optional = [], False, NOTHING, optional_sources(node, scope)
-        for given in group.expressions:
-            # A number is a place, in parentheses too.
-            part = given.unnest()
-            if isinstance(part, self.sg.Literal) and not part.is_string:
-                place = int(part.this) if str(part.this).isdigit() else 0
+        for part in group.expressions:
+            number = part.unnest()  # a number is a place, in parentheses too
+            if isinstance(number, self.sg.Literal) and not number.is_string:
+                place = int(number.this) if str(number.this).isdigit() else 0
                 if not 1 <= place <= len(node.expressions):
-                    raise self._refused(f"GROUP BY {part.this}")
+                    raise self._refused(f"GROUP BY {number.this}")
                 made = node.expressions[place - 1].this.copy()
             else:
                 made = self._with_aliases(part, node, scope)

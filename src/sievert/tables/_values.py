@@ -73,7 +73,7 @@ class Values(Names, ABC):
         return self._as_long(node, kind, found, lengths)
 
     def _as_long(self, node: Any, kind: str, found: Origin, lengths: Mapping[str, int]) -> Origin:
-        """How long a text becomes; one that grows by each of its parts is refused before it fills a memory."""
+        """How long a text becomes; one that would fill a memory is refused."""
         length = found.length
         if kind == "Literal" and node.is_string:
             return replace(found, length=max(1, len(str(node.this))))
