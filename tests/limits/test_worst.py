@@ -279,3 +279,13 @@ def test_very_many_pairs_are_bounded_without_their_blocks(monkeypatch: pytest.Mo
     assert found.certificate.verify()
     assert found.diameter.log == pytest.approx(dense.diameter.log)
     assert worst_leakage(policy, 0.5) is found and worst_leakage(policy, 0.25) is not found
+
+
+def test_the_proof_of_a_symmetric_tree_has_few_numbers() -> None:
+    """A million edges that symmetry exchanges are a million references to a few numbers."""
+    found = worst_leakage(graphs.binary_tree(9), 0.5)
+    assert found.exact is not None and found.certificate.verify()
+    for side in ("there", "back"):
+        listed = found.certificate.lower[side]
+        assert len(listed) == 1022
+        assert len({id(number) for number in listed}) <= 30

@@ -49,7 +49,7 @@ class TreeOptimum:
 
         def round_off(mixing: float) -> dict[str, Any]:
             there, back = (
-                [int(v) for v in ((1 - mixing) * leave + mixing * share / space.size) * float(DENOMINATOR)]
+                _integers(((1 - mixing) * leave + mixing * share / space.size) * float(DENOMINATOR))
                 for leave, share in ((self.there, behind), (self.back, space.size - behind))
             )
             return {"type": "tree", "denominator": DENOMINATOR, "there": there, "back": back}
@@ -85,6 +85,14 @@ class TreeOptimum:
             outward = from_second[e] if space.pairs[e, 1] == v else from_first[e]
             result[v] = np.where(behind[v], result[v], outward * result[parent])
         return np.asarray(result)
+
+
+def _integers(values: FloatArray) -> list[int]:
+    """Floats cut to integers, the same number once: symmetric trees of millions of edges have few."""
+    distinct, place = np.unique(values, return_inverse=True)
+    whole = np.array([int(value) for value in distinct.tolist()], dtype=object)
+    found: list[int] = whole[place.ravel()].tolist()
+    return found
 
 
 def tree_weights(space: Space, eps: float) -> FloatArray | None:

@@ -49,9 +49,15 @@ TINY_BEYOND = 1000
 def exact_sum(values: FloatArray) -> Fraction:
     """The sum of floats without any rounding."""
     # Integers over the smallest power of 2 among the denominators: far faster than adding fractions.
-    ratios = [float(v).as_integer_ratio() for v in values]
+    # Symmetric spaces have few distinct values.
+    distinct, counts = np.unique(values, return_counts=True)
+    ratios = [value.as_integer_ratio() for value in distinct.tolist()]
     whole = max(below for _, below in ratios)
-    return Fraction(sum(above * (whole // below) for above, below in ratios), whole)
+    total = sum(
+        count * above * (whole // below)
+        for count, (above, below) in zip(counts.tolist(), ratios, strict=True)
+    )
+    return Fraction(total, whole)
 
 
 def packing_bound(space: ProofSpace, eps: Fraction, weights: FloatArray, y: FloatArray) -> Fraction:
@@ -341,20 +347,20 @@ def tree_lower(space: ProofSpace, eps: Fraction, certificate: dict[str, Any]) ->
     """Exact integers s = M[a→b], t = M[b→a] over one denominator, private on every edge."""
     unit = whole(certificate["denominator"], 1)
     _require_forest(space)
-    s, t = (
-        np.array([whole(v) for v in listed(certificate[name])], dtype=object) for name in ("there", "back")
-    )
-    if len(s) != len(space.pairs) or len(t) != len(space.pairs):
+    there, back = ([whole(v) for v in listed(certificate[name])] for name in ("there", "back"))
+    if len(there) != len(space.pairs) or len(back) != len(space.pairs):
         raise ValueError("every edge needs both probabilities of leaving")
-    allowed = {length: exp_below(eps * Fraction(length)) for length in set(space.lengths.tolist())}
-    top = np.array([allowed[length].numerator for length in space.lengths.tolist()], dtype=object)
-    bottom = np.array([allowed[length].denominator for length in space.lengths.tolist()], dtype=object)
-    for x, y in ((s, unit - t), (unit - t, s), (t, unit - s), (unit - s, t)):
-        if len(x) and ((x < 0).any() or (x * bottom > y * top).any()):
-            raise ValueError("the tree's channel is not private on some edge")
+    lengths = space.lengths.tolist()
+    allowed = {length: exp_below(eps * Fraction(length)) for length in set(lengths)}
+    # Edges that symmetry exchanges are one check.
+    for s, t, length in set(zip(there, back, lengths, strict=True)):
+        top, bottom = allowed[length].numerator, allowed[length].denominator
+        for x, y in ((s, unit - t), (unit - t, s), (t, unit - s), (unit - s, t)):
+            if x < 0 or x * bottom > y * top:
+                raise ValueError("the tree's channel is not private on some edge")
     leaving = np.full(space.size, 0, dtype=object)
-    np.add.at(leaving, space.pairs[:, 0], s)
-    np.add.at(leaving, space.pairs[:, 1], t)
+    np.add.at(leaving, space.pairs[:, 0], np.array(there, dtype=object))
+    np.add.at(leaving, space.pairs[:, 1], np.array(back, dtype=object))
     if (leaving > unit).any():
         raise ValueError("the tree's channel leaves a vertex with a negative probability of its own")
-    return space.size - Fraction(int(s.sum() + t.sum()), unit)
+    return space.size - Fraction(sum(there) + sum(back), unit)
