@@ -33,7 +33,7 @@ def test_every_first_file_is_audited_at_once(query, values, tmp_path, capsys):
     code, said = run(capsys, "init", path, "--values", values, "--query", query, "--releases", 2)
     assert code == 0
     found = sv.audit(path)
-    assert str(found) in said.out
+    assert str(found) in " ".join(said.out.split())
     assert found.observations == 2
     if values == "0..9":
         assert run(capsys, "audit", path)[0] in (0, 1)
@@ -80,8 +80,18 @@ def test_a_bad_answer_is_asked_for_again_and_the_others_stand(tmp_path, monkeypa
 def test_a_guess_that_is_better_blindly_is_asked_for_again(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(app, ["init"], input="no,yes\n\n\n\n\n0.3\n0.8\n")
-    assert done.exit_code == 0 and "guessed with 0.5 before" in done.output
+    assert done.exit_code == 0 and "guessed with 0.5 before" in " ".join(done.output.split())
     assert sv.load("sievert.toml").accept.guess == 0.8
+
+
+@pytest.mark.parametrize("columns", ["40", "72"])
+def test_no_word_is_broken_at_the_width_of_the_terminal(tmp_path, monkeypatch, columns):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", columns)
+    done = CliRunner().invoke(app, ["init"], input="no,yes\n\n\n\n\n0.3\n0.8\n")
+    said = [line for line in done.output.splitlines() if "guessed" in line or "limit" in line]
+    assert done.exit_code == 0 and len(said) > 1
+    assert max(map(len, said)) <= int(columns)
 
 
 def test_what_comes_next_can_be_pasted(tmp_path, monkeypatch, capsys):

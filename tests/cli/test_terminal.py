@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -260,3 +261,22 @@ def test_more_releases_than_are_composed_one_by_one(tmp_path: Path) -> None:
             f"adversary = {{ observations = {observations} }}\n"
         )
         assert sv.audit(path).repeated_guess <= 1
+
+
+@pytest.mark.parametrize(("columns", "whole"), [("140", True), ("60", False)])
+def test_a_row_of_a_table_is_one_line_where_the_terminal_is_wide_enough(
+    columns: str,
+    whole: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Sentences end at 100 columns; a table of several queries does not."""
+    shutil.copytree("examples", tmp_path / "examples")
+    monkeypatch.setenv("COLUMNS", columns)
+    with pytest.raises(SystemExit) as ended:
+        main(["release", str(tmp_path / "examples" / "clinic-statistics.toml")])
+    rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("  nights by ward ")]
+    assert ended.value.code == 0 and len(rows) == 3
+    # Query, ward, value, two bounds, noise.
+    assert all((len(row.split()) >= 8) == whole for row in rows)

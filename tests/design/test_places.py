@@ -14,8 +14,9 @@ import pytest
 import sievert as sv
 from sievert.channels import PlanarNoise
 from sievert.design._places import axis_guess, axis_lengths, place_design, planar_beside
+from sievert.files import Scenario
 from sievert.questions import seen
-from sievert.questions.design import design_of
+from sievert.questions.design import announced, design_of
 from sievert.spaces import Region
 
 MAP = """version = 1
@@ -87,12 +88,32 @@ def test_design_of_very_many_cells(tmp_path: Path) -> None:
     assert design.found.best == "planar geometric"
     assert "errs least" in str(design) and "the place is guessed" in str(design)
     why = design.found.missing["the best of all mechanisms"]
-    assert "points are" in why and "up to about 1000 cells are solved" in why
+    assert "cells take days" in why and "up to about 1000 cells are solved" in why
     # The coarser grid that is offered is no coarser than needed, to two digits of the width.
-    width, cells = re.search(r"with cell = (\d+) it has (\d+)$", why).groups()
+    width, cells = re.search(r"with cell = (\d+) it has (\d+), about \d+ minutes", why).groups()
     region = sv.load(path).region
     assert len(replace(region, cell=float(width))) == int(cells) <= 1000
     assert len(replace(region, cell=float(width) * 0.9)) > 1000
+
+
+def test_a_design_that_takes_long_says_so_before_it_starts(tmp_path: Path) -> None:
+    """Some 500 cells take a minute, 1,000 eight; more are not begun on this machine."""
+    path = tmp_path / "map.toml"
+
+    def asked(cell: int, gap: str) -> Scenario:
+        path.write_text((MAP % cell) + f'[use]\nloss = "distance"\n{gap}\n', encoding="utf-8")
+        return sv.load(path)
+
+    assert announced(asked(1500, "gap = 0.01")) is None
+    said = announced(asked(700, "gap = 0.01"))
+    assert said is not None and "cells at gap = 0.01 takes about" in said and "with cell = " in said
+    assert "with gap = 0.01 about" in str(announced(asked(1500, "")))
+    for cell, gap, fix in ((480, "gap = 0.01", "with cell = "), (700, "", "with gap = 0.01 about")):
+        scenario = asked(cell, gap)
+        why = design_of(scenario).found.missing["the best of all mechanisms"]
+        assert (
+            announced(scenario) is None and f"{len(scenario.region)} cells take about" in why and fix in why
+        )
 
 
 def test_design_reads_the_population_of_a_map() -> None:

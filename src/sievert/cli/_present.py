@@ -24,7 +24,7 @@ from rich.text import Text
 
 from sievert.cli._options import TYPED
 from sievert.cli._streams import STEERING, complain, plain
-from sievert.tables import Outputs
+from sievert.tables import Outputs, TableLine
 
 if TYPE_CHECKING:
     from sievert.proofs import Proof
@@ -37,6 +37,7 @@ __all__ = [
     "Device",
     "Force",
     "ProofPath",
+    "folded",
     "present",
     "print_json",
     "print_table",
@@ -194,6 +195,17 @@ def terminal(*, stderr: bool = False) -> Console:
     return Console(stderr=stderr, highlight=False, soft_wrap=True, width=width, height=size.lines)
 
 
+def folded(sentence: str, indent: str = "") -> str:
+    """A sentence in lines that the terminal does not break."""
+    return textwrap.fill(
+        plain(sentence),
+        min(terminal().width, WIDEST),
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_on_hyphens=False,
+    )
+
+
 def print_json(content: Mapping[str, Any]) -> None:
     """Print a result as JSON; letters that the output's encoding lacks, or that steer it, are escaped."""
     text = STEERING.sub(
@@ -219,6 +231,9 @@ def _print_sections(
         console.print()
         console.print(Text(heading, style="bold"))
         for sentence in sentences:
+            if isinstance(sentence, TableLine) and len(sentence) + 2 <= console.width:
+                console.print(Text(f"  {plain(sentence)}"))
+                continue
             for line in textwrap.wrap(plain(sentence), width, initial_indent="  ", subsequent_indent="    "):
                 console.print(Text(line))
 

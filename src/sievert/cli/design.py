@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +10,17 @@ import typer
 
 from sievert.cli import _described as others
 from sievert.cli._options import real_option
-from sievert.cli._present import AsJson, Asked, Device, Force, ProofPath, present, print_table, progress_bar
+from sievert.cli._present import (
+    AsJson,
+    Asked,
+    Device,
+    Force,
+    ProofPath,
+    folded,
+    present,
+    print_table,
+    progress_bar,
+)
 
 __all__ = ["design"]
 
@@ -43,7 +54,7 @@ def design(
         return
     from sievert.errors import FileError
     from sievert.files import identified, load_scenario
-    from sievert.questions.design import channel_suffixes, design_of
+    from sievert.questions.design import announced, channel_suffixes, design_of
     from sievert.report.design import lines, page, table
 
     target = file.with_name(f"{file.stem}-optimal.toml") if output is None else output
@@ -53,6 +64,8 @@ def design(
     asked = Asked(scenario.reads(), force, output=target, proof=proof, report=report)
     for suffix in channel_suffixes(scenario):
         asked.claim(f"the channel ({suffix})", target.with_suffix(suffix))
+    if (costs := announced(scenario, gap, device)) is not None:
+        print(folded(costs), file=sys.stderr, flush=True)
     with progress_bar():
         result = design_of(scenario, eps, gap, device)
     written = result.files(scenario, target)

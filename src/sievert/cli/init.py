@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sievert.cli._options import number, real_option, whole_number, whole_option
+from sievert.cli._present import folded
 from sievert.errors import FileError, SievertError
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def init(
         except FileError as problem:
             raise _by_option(problem) from None
     asked.write_text(file, text)
-    print(f"Wrote {file}.\n\n{found}\n")
+    print(f"Wrote {file}.\n\n{folded(found)}\n")
     name = shlex.quote(str(file))
     print(f"Look at all of it: sievert audit {name} --report page.html")
     print(f"Change it and see: sievert studio {name}")
@@ -135,7 +136,8 @@ def _asked(proposed: Any, tried: Callable[[Mapping[str, Any]], Written]) -> Writ
                 if not left:
                     raise
                 said = problem.on_command_line() if isinstance(problem, SievertError) else problem.message
-                print(f"   {said.removesuffix('.')}. Please answer again.")
+                print(folded(f"{said.removesuffix('.')}.", "   "))
+                print("   Please answer again.")
         raise AssertionError("the last answer was taken or raised")
 
     first = "1. What can one record be? (no,yes or 0..120)"

@@ -59,8 +59,14 @@ __all__ = ["Design", "NoiseDesign", "ResponseDesign", "channel_suffixes", "desig
 EXACT, FLOATS = ".csv", ".npz"
 # Reports of a survey that says nothing about their number.
 REPORTS = 1000
-# Cells of a map that an interior point solves, the most of them on a device with its own memory.
+# Cells of a map that an interior point solves here; on a device with its own memory as many as can be listed.
 CITY_CELLS = 1000
+# 400 cells to a gap of 1 % take 27 s on two cores (docs/design.md); measured growth in cells and in 1/gap.
+MEASURED_CELLS, MEASURED_SECONDS, BY_CELLS, MEASURED_GAP, BY_GAP = 400, 27.0, 3.2, 0.01, 0.34
+# Below this gap nothing was measured: a design takes as long or longer.
+LEAST_GAP = 1e-6
+# A design that takes longer than the first is announced, and than the second not begun; a grid of a minute.
+LONG, LONGEST, MINUTE_CELLS = 15.0, 600.0, 500
 # Answers up to which other priors are asked about with so many linear programs, and by theorems alone.
 LARGEST_UNIVERSAL, EFFORT, LARGEST_BY_THEOREM = 12, 2000, 200
 
@@ -237,24 +243,90 @@ def _on_map(
     assert scenario.region is not None
     why = 'needs [use], such as loss = "distance", to say what places are for'
     if scenario.document.use is not None:
+        cells, near = len(scenario.region), _gap(scenario, gap)
+        seconds = map_seconds(cells, near)
+        if device is None and (cells > CITY_CELLS or seconds > LONGEST):
+            takes = f"{cells} cells take {in_minutes(seconds)} at gap = {near:g}"
+            why = f"{takes}; {_faster(scenario.region, near)}"
+            return noise_on_places(scenario, eps, why)
         try:
             return listed_design(scenario, eps, gap, device)
         except TooLargeError as problem:
-            why = f"{problem}; {_coarser(scenario.region)}"
+            why = f"{problem}; {_faster(scenario.region, near)}"
     return noise_on_places(scenario, eps, why)
 
 
-def _coarser(region: Region) -> str:
-    """Which cells would be few enough, two digits of their width."""
-    width = region.cell * math.sqrt(len(region) / CITY_CELLS)
+def announced(scenario: Scenario, gap: float | None = None, device: str | None = None) -> str | None:
+    """What a design on a map will take, said before it starts; None where that is not long.
+
+    Notes
+    -----
+    The measured growth of one machine: a guide, no bound. A device of its own is faster, and not foretold.
+    """
+    use, region = scenario.document.use, scenario.region
+    if use is None or region is None or device is not None or not use.loss.of_one_release:
+        return None
+    near = _gap(scenario, gap)
+    seconds = map_seconds(len(region), near)
+    if not LONG <= seconds <= LONGEST or len(region) > CITY_CELLS or scenario.prior_unknown:
+        return None
+    least = " or more" if near < LEAST_GAP else ""
+    return (
+        f"The best mechanism on {len(region)} cells at gap = {near:g} takes {in_minutes(seconds)}{least}; "
+        f"{_faster(region, near)}."
+    )
+
+
+def map_seconds(cells: int, gap: float) -> float:
+    """How long the best mechanism on so many cells takes, on two cores of 2024.
+
+    >>> round(map_seconds(400, 0.01)), round(map_seconds(225, 0.001), 1)
+    (27, 9.4)
+    """
+    by_gap = max(1.0, MEASURED_GAP / max(gap, LEAST_GAP)) ** BY_GAP
+    return float(MEASURED_SECONDS * (cells / MEASURED_CELLS) ** BY_CELLS * by_gap)
+
+
+def in_minutes(seconds: float) -> str:
+    """A time that is roughly known.
+
+    >>> in_minutes(27), in_minutes(507), in_minutes(20000)
+    ('about 30 seconds', 'about 8 minutes', 'about 6 hours')
+    """
+    if seconds < 95:
+        return f"about {10 * max(1, round(seconds / 10))} seconds"
+    if seconds < 5400:
+        return f"about {round(seconds / 60)} minutes"
+    return f"about {round(seconds / 3600)} hours" if seconds < 172_800 else "days"
+
+
+def _gap(scenario: Scenario, gap: float | None) -> float:
+    use = scenario.document.use
+    return MEASURED_GAP if use is None else use.gap if gap is None else gap
+
+
+def _faster(region: Region, gap: float) -> str:
+    """Which gap, or which cells, would take less."""
+    cells = len(region)
+    if cells <= CITY_CELLS and gap < MEASURED_GAP:
+        return f"with gap = {MEASURED_GAP:g} {in_minutes(map_seconds(cells, MEASURED_GAP))}"
+    if cells <= CITY_CELLS:
+        return _with_cells(region, min(MINUTE_CELLS, cells // 2))
+    return (
+        f"up to about {CITY_CELLS} cells are solved, and this region has {cells}: at gap = {MEASURED_GAP:g} "
+        f"{_with_cells(region, CITY_CELLS)}, and {_with_cells(region, MINUTE_CELLS)}"
+    )
+
+
+def _with_cells(region: Region, most: int) -> str:
+    """The finest grid of at most so many cells, two digits of their width, and how long it takes."""
+    width = region.cell * math.sqrt(len(region) / most)
     digit = 10.0 ** (math.floor(math.log10(width)) - 1)
     step = math.ceil(width / digit)
-    while len(coarse := replace(region, cell=step * digit)) > CITY_CELLS:
+    while len(coarse := replace(region, cell=step * digit)) > most:
         step += 1
-    return (
-        f"up to about {CITY_CELLS} cells are solved, and this region has {len(region)}: with "
-        f"cell = {coarse.cell:g} it has {len(coarse)}"
-    )
+    takes = in_minutes(map_seconds(len(coarse), MEASURED_GAP))
+    return f"with cell = {coarse.cell:g} it has {len(coarse)}, {takes}"
 
 
 def noise_on_places(scenario: Scenario, eps: float | None, why: str) -> NoiseDesign:

@@ -18,6 +18,7 @@ from sievert.report._audit_pictures import noise_pictures, releases_picture
 from sievert.report._bars import bars
 from sievert.report._page import Page, Picture, Table, page_html
 from sievert.results import Result
+from sievert.tables import TableLine
 
 __all__ = ["content", "lines", "near", "page", "table_lines"]
 
@@ -231,7 +232,7 @@ def table_lines(names: Any, columns: Any, most: int = 20) -> Iterator[str]:
     ]
     widths = [max(map(len, column)) for column in texts]
     for row in zip(*texts, strict=True):
-        yield "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
+        yield TableLine("  ".join(map(str.ljust, row, widths)).rstrip())
     if size > len(kept):
         yield f"… and {size - len(kept):,} more rows in the file"
 

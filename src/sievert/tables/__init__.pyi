@@ -24,6 +24,7 @@ from ._folders import is_among as is_among
 from ._folders import is_several as is_several
 from ._hosts import asking_about_hosts as asking_about_hosts
 from ._hosts import hosts_allowed as hosts_allowed
+from ._lines import TableLine as TableLine
 from ._reading import channel_bytes as channel_bytes
 from ._reading import existing as existing
 from ._reading import read_channel as read_channel
