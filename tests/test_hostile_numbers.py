@@ -1,19 +1,38 @@
 """Arguments that the fuzz suite found: each is refused in a sentence, before any work."""
 
+import itertools
+import math
 from collections.abc import Callable
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import polars as pl
+import pyarrow as pa
 import pytest
 from scipy import sparse
 
 import sievert as sv
+from sievert.channels import CellNoise, GeometricLaw, Privacy
 
 LINE = sv.metrics.line(3)
 LETTERS = sv.metrics.discrete(["a", "b", "c"])
 PAIRS = sv.inference.Correlation([[0.3, 0.1, 0.1], [0.1, 0.2, 0.2]])
 CODES = [[1, 0, 1], [0, 0, 1], [1, 1, 1]]
+PLACES = sv.text.Embedding(["sea", "lake", "car", "road"], [[0, 0], [0, 1], [5, 0], [5, 1]])
+TEXTS = sv.text.Corpus({"ann": "sea lake", "bob": "car road"}, {"ann": "sea", "bob": "car"})
+TWO = sv.Policy.differential(2, 2)
+TABLE_NOISE = CellNoise(sv.Query.histogram().statistic(TWO), GeometricLaw(Privacy(0.5, None)))
+
+
+def nested(depth: int) -> list[Any]:
+    found: list[Any] = []
+    for _ in range(depth):
+        found = [found]
+    return found
+
+
 HOSTILE: dict[str, Callable[[], Any]] = {
     "function": lambda: sv.continuous.induced_metric(LETTERS, lambda x: x > 0),
     "device": lambda: sv.optimal_mechanism(LINE, alpha="1/2", device=1 + 2j),
@@ -43,6 +62,30 @@ HOSTILE: dict[str, Callable[[], Any]] = {
     "no real number": lambda: sv.inference.privacy_loss(sv.mechanisms.warner(), np.eye(3) * 1j),
     "ball|box": lambda: sv.inference.curve(PAIRS, eps=1.0, box=np.ma.masked),
     "at most 1,000,000": lambda: sv.release.afford("examples/census-count.toml", eps=2**1000, delta=1e-6),
+    "key is of type object": lambda: sv.release.account("examples/budgets/census.toml", key=object()),
+    "name is nan": lambda: sv.text.Embedding(["sea"], [[0.0]], name=float("nan")),
+    "vectors is ragged": lambda: sv.text.Embedding(["sea"], -(10**400)),
+    "words: .*cannot be compared": lambda: sv.testing.bags(np.eye(3) * 1j),
+    "the draws would take": lambda: sv.text.attack(TEXTS, PLACES, [2.0], draws=10**6),
+    "draws of noise": lambda: sv.text.estimate_word_channel(PLACES, 1.0, trials=2**63),
+    "prior is Fraction": lambda: sv.inference.no_free_lunch("1e400"),
+    "the noise goes beyond": lambda: sv.text.obfuscate("the sea", PLACES, 5e-324, insecure_rng=1),
+    "values has more than 2": lambda: sv.estimation.estimate_table(itertools.count(), TABLE_NOISE, TWO),
+    "n is Graph": lambda: sv.sampling.laplace_radius(sv.graphs.path(4), 1.0, 0.5),
+    "p is ragged": lambda: sv.sampling.laplace_radius(2, 1.0, "0x10"),
+    "upper is .*; it must be a probability": lambda: sv.sampling.laplace_radius(2, 1.0, upper=[0.5, 1.5]),
+    "clusters is a list": lambda: sv.text.attack(TEXTS, PLACES, [2.0], clusters=nested(2000)),
+    "tolerance is a list": lambda: sv.plots.private_posteriors(LINE, 1.0, tolerance=nested(2000)),
+    "v is ragged": lambda: sv.text.laplace_log_density(-(10**400), 1.0),
+    "the numbers of v": lambda: sv.text.laplace_log_density(range(10**12), 1.0),
+    "t is ragged": lambda: sv.text.marginal_tail(10**400, 3, 1.0),
+    "not computed yet": lambda: sv.inference.frontier(pl.LazyFrame({"a": [1.0]}), [0.7], eps=1.0),
+    "entries of the channel": lambda: sv.mechanisms.balanced_collection(range(10**12), [[0], [1]], 1.0),
+    "outputs has 3": lambda: sv.bayes_risk([0, 1] * 100, pa.array([0.5, None, 0.5])),
+    "the cells would take": lambda: sv.continuous.gap([0.5, 0.5], "absolute", 1.0, cells=10**400),
+    "trials is": lambda: sv.text.replacement_profile(PLACES, [1.0], words=["sea"], trials=10**9),
+    "beyond the largest float": lambda: sv.plots.noise_contours(5e-324, reach=2.0),
+    "more items than": lambda: sv.estimation.estimate_table(range(10**30), TABLE_NOISE, TWO),
 }
 
 
@@ -56,3 +99,40 @@ def test_tiny_and_decimal_numbers_are_answered() -> None:
     tiny = sv.continuous.refined_by_geometric(sv.continuous.grid_geometric(2, 1), 5e-324)
     assert tiny.holds is None
     assert sv.vectors.paper_bounds(4, Decimal("1e-400"), 1.0, 0.1).exact >= 0
+    assert sv.vectors.paper_bounds(4, 0.1, 5e-324, 0.1).exact == 0
+    assert sv.vectors.paper_bounds(4, 0.1, 5e-324, 5e-324).exact < 1e-322
+    assert 0 < sv.vectors.alpha_kl(4, 5e-324, 0.1) < 0.01
+    assert 0 < sv.vectors.alpha_kl(4, 1e-300, math.nextafter(1.0, 0.0)) < 1e-16
+    assert sv.vectors.calibrate_laplace(3, 4, 0.05, 5e-324, 0.01) > 0
+    assert sv.vectors.calibrate(4, 0.1, 5e-324, 0.01).eps >= 0
+    assert sv.text.utility_radius(2, 3, 5e-324, 0.5) == math.inf
+    drawn = sv.plots.noise_law([-1, 0, 1], [0.2, 0.6, 0.2], radius=Fraction(1, 3))
+    assert drawn.data[0].name.startswith("within 0.333333 ")
+
+
+def test_arguments_in_another_form_are_read() -> None:
+    after = sv.explain(delta=np.array(0.5), renyi={2.0: 0.5}).after
+    assert after == sv.explain(delta=0.5, renyi={2.0: 0.5}).after
+    noise = sv.continuous.truncated_laplace(2)
+    assert len(sv.plots.laplace_density(noise, pa.array([0.5, 0.3])).data) == 4
+    designed = sv.design.noise_for(TWO, 1.0, sv.Query.sum(), prior=[0.5, 0.5], releases=10**6)
+    assert "geometric" in str(designed)
+    texts = pa.array(["a", "b", "a", "b"] * 50)
+    found, expected = (sv.bayes_risk([0, 1] * 100, given, rng=1) for given in (texts, texts.to_pylist()))
+    assert str(found) == str(expected)
+
+
+def test_a_key_that_is_refused_is_not_repeated() -> None:
+    with pytest.raises(sv.SievertError) as refused:
+        sv.release.account("examples/budgets/census.toml", key="correct horse")
+    assert "correct horse" not in str(refused.value)
+
+
+@pytest.mark.parametrize("scale", [5e-324, 1e-310, 1e-150, 1e150, 1.7e308])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_the_code_of_a_vector_does_not_depend_on_its_scale(scale: float, form: Callable[[Any], Any]) -> None:
+    signs = np.array([[1.0, 1.0, 1.0], [1.0, -1.0, 1.0], [0.0, -1.0, -1.0]])
+    hashing = sv.vectors.HyperplaneLSH(3, 64, 7)
+    expected = hashing.codes(signs).distances(hashing.codes(signs))
+    found = sv.vectors.realised_xi(hashing, form(signs * scale), signs, 1.0)
+    assert found.tolist() == expected.tolist()

@@ -177,9 +177,11 @@ def _types_within(outputs: int, times: int, kinds: list[tuple[tuple[int, ...], i
 def _number_of_types(outputs: int, times: int) -> int:
     """Ways to share `times` observations among the outputs; 2^63 stands for anything beyond."""
     small = min(times, outputs - 1)
-    if small and times > 2**62:
+    if times > 2**62:  # the counts themselves are 64-bit integers
         return 2**63
-    if small * math.log2(max(2, (outputs + times - 1) / max(1, small))) > 63:
+    if small == 0:
+        return 1
+    if small * math.log2(max(2, (outputs + times - 1) / small)) > 63:
         return 2**63
     return math.comb(outputs + times - 1, small)
 

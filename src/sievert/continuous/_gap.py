@@ -29,6 +29,8 @@ from sievert.spaces import metrics
 __all__ = ["Gap", "Resolution", "gap", "resolution"]
 # Points up to which a linear program is asked, and pairs of actions are compared.
 MOST_PROGRAM, MOST_ACTIONS = 200, 400
+# Cells of the grid on which both are compared.
+LARGEST_GRID = 2_000_000
 # Nats of a step of which a float still holds the bound; a factor above which it is no percentage.
 LARGEST_STEP, LARGEST_SHARE = 1400.0, 10.0
 
@@ -148,6 +150,7 @@ def gap(
     if cells is None and prior is not None and dense is None:
         cells = max(1, len(taken("prior", prior, PriorError, "probabilities")) - 1)
     count = whole("cells", cells, MechanismError)
+    require_size(count, LARGEST_GRID, "the cells", "take fewer")
     places = _places(count, ends)
     belief = belief_of(prior if dense is None else _floor(dense, count, ends), places, level)
     geometric, laplace, error = on_points(wanted, belief)

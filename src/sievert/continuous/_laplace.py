@@ -91,7 +91,8 @@ class TruncatedLaplace:
         """Nats for one unit."""
         return self.level.eps
 
-    def _place(self, argument: str, value: object) -> Fraction:
+    def place(self, argument: str, value: object) -> Fraction:
+        """A number of the interval, exactly as it was given."""
         place = rational(argument, value, MechanismError)
         if not self.interval[0] <= place <= self.interval[1]:
             low, high = (float(end) for end in self.interval)
@@ -102,7 +103,7 @@ class TruncatedLaplace:
 
     def atoms(self, x: object) -> tuple[float, float]:
         """The chances of the lower and of the upper end, exactly."""
-        place = self._place("x", x)
+        place = self.place("x", x)
         below, above = (float(abs(end - place)) for end in self.interval)
         return math.exp(-self._exponent(below)) / 2, math.exp(-self._exponent(above)) / 2
 
@@ -111,21 +112,21 @@ class TruncatedLaplace:
 
     def density(self, x: object, y: object) -> float:
         """The density at y strictly inside the interval; 0 elsewhere, where only atoms are."""
-        place, at = self._place("x", x), rational("y", y, MechanismError)
+        place, at = self.place("x", x), rational("y", y, MechanismError)
         if not self.interval[0] < at < self.interval[1] or math.isinf(self.eps):
             return 0.0
         return self.eps / 2 * math.exp(-self._exponent(float(abs(at - place))))
 
     def log_density(self, x: object, y: object) -> float:
         """Its logarithm, which does not underflow."""
-        place, at = self._place("x", x), rational("y", y, MechanismError)
+        place, at = self.place("x", x), rational("y", y, MechanismError)
         if not self.interval[0] < at < self.interval[1] or not 0 < self.eps < math.inf:
             return -math.inf
         return math.log(self.eps / 2) - self.eps * float(abs(at - place))
 
     def cdf(self, x: object, y: object) -> float:
         """The chance of an output of at most y."""
-        place, at = self._place("x", x), rational("y", y, MechanismError)
+        place, at = self.place("x", x), rational("y", y, MechanismError)
         if at < self.interval[0]:
             return 0.0
         if at >= self.interval[1]:
@@ -136,7 +137,7 @@ class TruncatedLaplace:
     def log_pixels(self, x: object, cells: int) -> FloatArray:
         """ln of the chance of each of `cells` equal pixels; nothing underflows."""
         count = whole("cells", cells, MechanismError)
-        place = self._place("x", x)
+        place = self.place("x", x)
         low, high = self.interval
         borders = np.array([float(low + (high - low) * k / count - place) for k in range(count + 1)])
         return np.asarray(log_pixels(self.eps, borders[None, :])[0])
@@ -153,7 +154,7 @@ class TruncatedLaplace:
             require_dense(size + 1, count, "the pixelated Laplace")
             points = grid(size, self.interval)
         else:
-            points = [self._place("inputs", x) for x in taken("inputs", inputs, MechanismError, "numbers")]
+            points = [self.place("inputs", x) for x in taken("inputs", inputs, MechanismError, "numbers")]
         if not points:
             raise MechanismError("inputs is empty; give one number of the interval at least")
         require_dense(len(points), count, "the pixelated Laplace")

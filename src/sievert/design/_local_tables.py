@@ -128,7 +128,8 @@ class LocalTable:
             if exact is not None:
                 return RepeatedGuess(before, min(max(exact, once, before), limit), True, releases)
         # One more report multiplies any guess by Σ_y max_v P(y | v) = k·p at most.
-        grown = once * (self.size * truth) ** (releases - 1)
+        with np.errstate(over="ignore"):
+            grown = once * float(np.float64(self.size * truth) ** (releases - 1))
         return RepeatedGuess(before, min(grown, limit), False, releases)
 
     def _listed(self, releases: int) -> float | None:

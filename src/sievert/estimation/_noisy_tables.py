@@ -13,6 +13,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import singledispatch
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -197,9 +198,11 @@ def estimate_table(
 def _steps(values: Any, noise: TableNoise) -> NDArray[Any]:
     """The released numbers in whole steps, as 64-bit integers where they fit."""
     cells = noise.statistic.cells
-    given = list(values) if iterable(values) and not isinstance(values, str | bytes) else [values]
+    single = isinstance(values, str | bytes) or not iterable(values)
+    given = [values] if single else list(islice(values, len(cells) + 1))
     if len(given) != len(cells):
-        raise EstimationError(f"values has {len(given)} numbers; give one for each of the {len(cells)} cells")
+        many = f"more than {len(cells)}" if len(given) > len(cells) else f"{len(given)}"
+        raise EstimationError(f"values has {many} numbers; give one for each of the {len(cells)} cells")
     step, found = noise.statistic.step, []
     for place, value in enumerate(given):
         try:

@@ -95,7 +95,8 @@ def outputs_of(*given: tuple[str, object]) -> list[Outputs]:
 def _listed(name: str, given: object) -> Any:
     """An array or list with one entry for each run."""
     if callable(convert := getattr(given, "to_numpy", None)) and not isinstance(given, type):
-        given = convert()
+        # Arrow gives texts and missing values only as a copy.
+        given = convert(zero_copy_only=False) if hasattr(given, "to_pylist") else convert()
     if isinstance(given, str | bytes | dict) or not isinstance(given, Sized) or not iterable(given):
         raise ChannelError(f"{name} is {brief(given)}; give a list or array of outputs, one for each run")
     items: Any = given if isinstance(given, np.ndarray) else taken(name, given, ChannelError, "outputs")

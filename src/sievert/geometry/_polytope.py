@@ -25,7 +25,7 @@ from sievert.geometry._posteriors import Vertices, merged_words
 from sievert.geometry._rounding import whole_distances
 from sievert.geometry._vertices import Component
 from sievert.mechanisms import privacy
-from sievert.numerics import advance, as_fraction, brief, is_exact, require_size, whole
+from sievert.numerics import advance, as_fraction, brief, finite, is_exact, require_size, whole
 from sievert.policies import Answers, Policy
 from sievert.spaces import Metric
 
@@ -303,7 +303,9 @@ def polytope(
         try:
             if isinstance(tolerance, bool):
                 raise TypeError
-            step = as_fraction(tolerance if is_exact(tolerance) else repr(tolerance))
+            step = as_fraction(
+                tolerance if is_exact(tolerance) else finite("tolerance", tolerance, MetricError)
+            )
         except (ValueError, TypeError):
             step = Fraction(0)
         if step <= 0:

@@ -391,7 +391,8 @@ def correlation_of(given: object, argument: str = "correlation") -> Correlation:
     """The correlation that a function was given: itself, or a joint matrix."""
     if isinstance(given, Correlation):
         return given
-    if isinstance(given, list | tuple | np.ndarray) or hasattr(given, "columns"):
+    # Asked of the class: a lazy table answers with a warning.
+    if isinstance(given, list | tuple | np.ndarray) or hasattr(type(given), "columns"):
         return Correlation(given)
     raise PolicyError(
         f"{argument} is {brief(given)}; give a sv.inference.Correlation, such as Correlation(joint)"

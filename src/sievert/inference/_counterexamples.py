@@ -90,7 +90,7 @@ def _guess(given: Any) -> Any:
         raise PriorError(
             f"prior is {brief(given)}; give probabilities that sum to 1, or the best guess among them"
         ) from None
-    probability("prior", float(value), PriorError)
+    probability("prior", value, PriorError)
     return value
 
 

@@ -200,7 +200,7 @@ def _column(columns: Columns, name: str) -> Sequence[Any]:
 def _numbers(values: Sequence[Any], column: str) -> Any:
     try:
         array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         array = np.array([np.nan])
     if not np.isfinite(array).all():
         raise PolicyError(f"column {brief(column)} has entries that are no numbers; a range needs numbers")

@@ -44,12 +44,19 @@ __all__ = [
     "refuse_lost_records",
     "refuse_other",
     "refuse_unnoted",
+    "require_key",
     "require_same",
     "sync_folder",
 ]
 
 START = "0" * 64
 Record = dict[str, Any]
+
+
+def require_key(key: object) -> None:
+    """Refuse a key that is no bytes, without showing it: it is a secret."""
+    if not isinstance(key, bytes | None):
+        raise LedgerError(f"key is of type {type(key).__name__}; give the secret as bytes, or None")
 
 
 @dataclass

@@ -38,6 +38,7 @@ from sievert.ledger._chain import (
     refuse_lost_records,
     refuse_other,
     refuse_unnoted,
+    require_key,
     require_same,
     sync_folder,
 )
@@ -98,6 +99,7 @@ class Ledger:
         is refused.
         """
         target = Path(folder)
+        require_key(key)
         make_ledger_folder(target)
         with locked(target / LOCK, wait) as lock:
             with _readable(target):
@@ -135,6 +137,7 @@ class Ledger:
     ) -> Ledger:
         """The ledger as it stands, nothing changed; where there is none, one with nothing spent."""
         target = Path(folder)
+        require_key(key)
         with _readable(target):
             noted = last_note(target / LOCK)  # before the records: these may grow meanwhile
             found = known(_name_in(target))

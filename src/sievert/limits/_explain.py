@@ -26,6 +26,7 @@ from sievert.limits.promises import (
     GaussianClaim,
     RenyiClaim,
     ZeroConcentratedClaim,
+    checked_delta,
     claim_of,
 )
 from sievert.numerics import brief, is_whole, non_negative, taken, whole
@@ -199,7 +200,13 @@ before and at most 0.75 after the release, and some mechanism reaches that
     """
     claim = claim_of(eps, delta, rho, sigma, sensitivity, renyi, releases)
     return explain_claim(
-        claim, values=values, prior=prior, policy=policy, within=within, centre=centre, read=delta
+        claim,
+        values=values,
+        prior=prior,
+        policy=policy,
+        within=within,
+        centre=centre,
+        read=checked_delta(delta),
     )
 
 

@@ -22,12 +22,15 @@ from sievert.errors import MechanismError
 from sievert.kinds import Finite, Value, kind
 from sievert.mechanisms._family import Family, LevelledFamily, inputs_of, privacy
 from sievert.mechanisms._from_metric import tight_constraints
-from sievert.numerics import as_fraction, brief, exact_rank, exact_solve, is_exact, taken
+from sievert.numerics import as_fraction, brief, exact_rank, exact_solve, is_exact, require_size, taken
 from sievert.policies import Answers, Query
 from sievert.results import Result
 from sievert.spaces import Metric, iterable, label, metric_of, metrics
 
 __all__ = ["Magnitude", "balanced_collection", "magnitude", "pull_back", "two_point_blocks", "versus"]
+
+# Inputs times sets, all in fractions.
+LARGEST_COLLECTION = 200_000
 
 # What rounding may add to the slope of a map.
 SLOPE_ROUNDING = 1e-12
@@ -229,8 +232,10 @@ def balanced_collection(
     [Fraction(2, 5), Fraction(1, 5), Fraction(2, 5)]
     """
     inputs = inputs_of(n)
-    place = {name: i for i, name in enumerate(inputs)}
     named = sets if isinstance(sets, Mapping) else taken("sets", sets, MechanismError, "sets of inputs")
+    entries = len(inputs) * len(named)
+    require_size(entries, LARGEST_COLLECTION, "the entries of the channel", "group the inputs")
+    place = {name: i for i, name in enumerate(inputs)}
     members = []
     for item in named:
         if not iterable(item) or isinstance(item, str):

@@ -24,6 +24,7 @@ from sievert.sampling._lazy import (
     one_boundary,
     rational,
     resolved,
+    unbounded,
 )
 
 __all__ = [
@@ -94,7 +95,7 @@ def bernoulli_exp(gamma: object, *, timing: Timing = "fixed", insecure_rng: obje
     >>> bernoulli_exp("1/2", insecure_rng=1).noise(6)
     array([1, 1, 1, 1, 1, 1])
     """
-    rate = rational(gamma, "gamma")
+    rate = unbounded(gamma, "gamma")
     if rate < 0:
         raise MechanismError(f"gamma is {brief(gamma)}; it must be ≥ 0, for e^-gamma to be a probability")
     table = _exponential_coin(rate)

@@ -38,6 +38,7 @@ __all__ = [
     "ratio",
     "rational",
     "resolved",
+    "unbounded",
     "unit_floor",
 ]
 
@@ -177,14 +178,19 @@ class _RaisedRatio(Ratio):
 NO_NOISE, ALL_NOISE = Ratio(alpha=Fraction(0)), Ratio(alpha=Fraction(1))
 
 
-def rational(value: object, argument: str) -> Fraction:
+def unbounded(value: object, argument: str) -> Fraction:
     """A number as an exact fraction; a float is read as it is written, so 0.1 is one tenth."""
     try:
         if isinstance(value, bool):
             raise ValueError("a truth value")
-        found = read_eps(value) if isinstance(value, float) else as_fraction(value)
+        return read_eps(value) if isinstance(value, float) else as_fraction(value)
     except ValueError:
         raise MechanismError(f"{argument} is {brief(value)}; it must be a finite number") from None
+
+
+def rational(value: object, argument: str) -> Fraction:
+    """The same of a number that a float can hold."""
+    found = unbounded(value, argument)
     require_float(argument, found, MechanismError)
     return found
 

@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammainccinv, gammaincinv, gammaln
 
-from sievert.arrays import IntArray
+from sievert.arrays import FloatArray, IntArray
 from sievert.channels import Channel
 from sievert.errors import MechanismError
-from sievert.numerics import generator_of, positive, whole
+from sievert.numerics import brief, generator_of, positive, whole
 from sievert.sampling._base import BitSource, Lanes, Sampler, Timing
+from sievert.spaces import floats as real_numbers
 from sievert.spaces import label
 
 __all__ = [
@@ -33,6 +34,8 @@ __all__ = [
     "planar_laplace",
     "truncated_laplace",
 ]
+
+MOST_DIMENSIONS = 1_000_000
 
 
 def __dir__() -> list[str]:
@@ -121,6 +124,10 @@ def laplace_vectors(n: int, eps: float, *, insecure_rng: object = None) -> Float
     """
     rate = positive("eps", eps, MechanismError)
     n = whole("n", n, MechanismError)
+    if math.isinf(laplace_radius(n, rate, upper=2.0**-54)):
+        raise MechanismError(
+            f"eps is {brief(eps)}; the noise goes beyond the largest float, count distances in a larger unit"
+        )
 
     def transform(inputs: Any, generator: np.random.Generator) -> NDArray[Any]:
         values = np.asarray(inputs, dtype=np.float64)
@@ -166,7 +173,20 @@ def laplace_radius(n: int, eps: float, p: Any = None, *, upper: Any = None) -> A
     """
     if (p is None) == (upper is None):
         raise MechanismError("give exactly one of p and upper = 1 - p")
-    return (gammaincinv(n, p) if p is not None else gammainccinv(n, upper)) / eps
+    dimensions = whole("n", n, MechanismError, most=MOST_DIMENSIONS)
+    rate = positive("eps", eps, MechanismError)
+    side, given, inverse = ("p", p, gammaincinv) if p is not None else ("upper", upper, gammainccinv)
+    with np.errstate(over="ignore"):  # ∞ where no float is large enough
+        return inverse(dimensions, _probabilities(side, given)) / rate
+
+
+def _probabilities(argument: str, given: Any) -> FloatArray:
+    """A probability, or an array of them."""
+    rule = "it must be a probability from 0 to 1, or an array of them"
+    found = real_numbers(given, argument, MechanismError, rule)
+    if not ((found >= 0) & (found <= 1)).all():
+        raise MechanismError(f"{argument} is {brief(given)}; {rule}")
+    return found
 
 
 def normaliser(n: int, eps: float = 1.0) -> float:

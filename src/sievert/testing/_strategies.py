@@ -654,5 +654,10 @@ def bags(words: Iterable[Hashable], size: Size = (1, 4)) -> SearchStrategy[Bag]:
     listed = taken("words", words, SievertError, "words")
     if not listed:
         raise SievertError("words is empty; give at least one")
+    for word in listed:
+        try:
+            hash(word)
+        except TypeError:
+            raise SievertError(f"words: {brief(word)} cannot be compared; give texts or numbers") from None
     drawn = st.sampled_from(listed)
     return _sizes("size", size).flatmap(lambda many: st.lists(drawn, min_size=many, max_size=many).map(Bag))

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from sievert.errors import TextError
-from sievert.numerics import brief, flag, generator_of, on_device, positive, whole
+from sievert.numerics import brief, flag, generator_of, on_device, positive, require_size, whole
 from sievert.results import Result
 from sievert.sampling import SeededBits
 from sievert.text import _attackers
@@ -41,6 +41,8 @@ DOCUMENT = "document, knows all of them and the channel"
 MATCHINGS = 60
 # Pairs of documents whose distance is worked out for the promise.
 PAIRS = 12
+# Each asks every attacker at every ε.
+MOST_DRAWS = 10_000
 
 
 @dataclass(frozen=True)
@@ -213,8 +215,10 @@ def attack(
     treated = Length(length, size, token).checked(table)
     unknown = {author: treated.applied(bag) for author, bag in unknown.items()}
     bench = _Bench(corpus, table, many, flag("linear", linear, TextError), treated)
+    often = whole("draws", draws, TextError)
+    require_size(often, MOST_DRAWS, "the draws", "take fewer; 100 tell much already")
     with on_device(device):
-        for _ in range(whole("draws", draws, TextError)):
+        for _ in range(often):
             chosen = sorted(generator.permutation(len(corpus.authors))[:many].tolist())
             bench.draw([corpus.authors[i] for i in chosen], known, unknown, mechanisms, generator)
     return bench.result(mechanisms, draws, unknown)

@@ -15,12 +15,11 @@ from io import BytesIO
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sievert.arrays import FloatArray, IndexArray
 from sievert.errors import TextError
-from sievert.numerics import brief, did_you_mean, positive, require_size, taken, whole
-from sievert.spaces import Metric
+from sievert.numerics import brief, did_you_mean, instance, positive, require_size, taken, whole
+from sievert.spaces import Metric, floats
 from sievert.text import _vectors
 from sievert.text._tokens import tokens
 from sievert.text._words import Bag, bag_of
@@ -69,7 +68,7 @@ class Embedding:
         self.words: tuple[str, ...] = tuple(_vocabulary(words))
         self.vectors: FloatArray = _table(vectors, len(self.words))
         self.vectors.setflags(write=False)
-        self.name = name
+        self.name: str = instance("name", name, str, "a text", TextError)
 
     @classmethod
     def small(cls) -> Embedding:
@@ -325,10 +324,7 @@ def _vocabulary(words: Iterable[str]) -> list[str]:
 
 
 def _table(vectors: Any, words: int) -> FloatArray:
-    try:
-        table: NDArray[Any] = np.array(vectors, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise TextError(f"vectors is {brief(vectors)}; give a row of numbers for each word") from None
+    table = floats(vectors, "vectors", TextError, "give a row of numbers for each word")
     if table.ndim != 2 or table.shape[0] != words or not table.shape[1]:
         raise TextError(
             f"vectors has shape {table.shape}; give {words} rows, one for each word, of equal length ≥ 1"

@@ -19,6 +19,7 @@ from sievert.errors import TextError
 from sievert.numerics import brief, non_negative, positive, probability, whole
 from sievert.results import guarded
 from sievert.sampling import floats
+from sievert.spaces import floats as real_numbers
 
 __all__ = [
     "laplace_log_density",
@@ -215,24 +216,19 @@ def utility_radius(size: int, n: int, eps: float, p: float) -> float:
     """
     rate, dimensions = positive("eps", eps, TextError), whole("n", n, TextError, most=MOST_DIMENSIONS)
     many = whole("size", size, TextError, most=MOST_WORDS)
-    return float(gammaincinv(dimensions * many, probability("p", p, TextError)) / (rate * many))
+    with np.errstate(over="ignore"):  # ∞ where no float is large enough
+        return float(gammaincinv(dimensions * many, probability("p", p, TextError)) / (rate * many))
 
 
 def _rows(argument: str, given: Any) -> FloatArray:
-    try:
-        rows = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise TextError(f"{argument} is {brief(given)}; give a vector, or rows of vectors") from None
+    rows = real_numbers(given, argument, TextError, "give a vector, or rows of vectors")
     if rows.ndim not in (1, 2) or not rows.shape[-1] or not np.isfinite(rows).all():
         raise TextError(f"{argument} is {brief(given)}; give finite vectors of at least one number")
     return rows
 
 
 def _lengths(given: Any) -> FloatArray:
-    try:
-        lengths = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise TextError(f"t is {brief(given)}; it must be a number ≥ 0") from None
+    lengths = real_numbers(given, "t", TextError, "it must be a number ≥ 0, or an array of them")
     if not (lengths >= 0).all() or not np.isfinite(lengths).all():
         raise TextError(f"t is {brief(given)}; it must be a finite number ≥ 0")
     return lengths

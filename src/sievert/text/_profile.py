@@ -35,6 +35,7 @@ RANKS = (200, 10_000)
 # A bisection ends when ε is known to this share.
 CLOSE = 1e-3
 LEAST, MOST = 1e-3, 1e4
+MOST_TRIALS = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ def replacement_profile(
     """
     table = as_embedding("embedding", embedding)
     levels = [positive("eps", one, TextError) for one in (eps if isinstance(eps, Sequence) else [eps])]
-    many, generator = whole("trials", trials, TextError), generator_of(rng)
+    many, generator = whole("trials", trials, TextError, most=MOST_TRIALS), generator_of(rng)
     places = _tried(table, words, many, generator)
     seed = int(generator.integers(2**62))
     shares, moves, kinds = [], [], []
@@ -232,7 +233,7 @@ def calibrate(
     if attack is not None and success is None:
         raise TextError(f"attack is {brief(attack)}; it goes with success, the share that it may find")
     word_mechanism(table, 1.0, kind, dimensions=dimensions)
-    many, generator = whole("trials", trials, TextError), generator_of(rng)
+    many, generator = whole("trials", trials, TextError, most=MOST_TRIALS), generator_of(rng)
     if nats is not None:
         return _for_nats(table, positive("nats", nats, TextError), references)
     if success is not None:

@@ -21,6 +21,7 @@ from sievert.errors import TextError
 from sievert.mechanisms import exponential
 from sievert.numerics import generator_of, positive, probability, require_size, whole
 from sievert.results import Result
+from sievert.spaces import floats as real_numbers
 from sievert.spaces import metrics
 from sievert.text._embedding import Embedding
 from sievert.text._mechanisms import ClusteredWords, LaplaceWords, ProjectedLaplaceWords, word_mechanism
@@ -35,6 +36,8 @@ LARGEST_REACH = 600
 FLAT = 1e-10
 # Tanh-sinh nodes on an edge: the integrand may fall like e^(-1/x) towards its ends.
 NODES = 60
+# Noisy words of a simulation, and those drawn at once.
+MOST_DRAWS, DRAWN_AT_ONCE = 500_000_000, 1_000_000
 
 
 def word_channel(
@@ -105,12 +108,8 @@ def word_channel(
 def _points(given: Any) -> tuple[FloatArray, list[Any]]:
     if isinstance(given, Embedding):
         return given.vectors, list(given.words)
-    try:
-        points = np.asarray(given, dtype=np.float64)
-    except (OverflowError, TypeError, ValueError):
-        raise TextError(
-            "embedding_or_points must be an Embedding, or a row of coordinates for each word"
-        ) from None
+    rule = "give an Embedding, or a row of coordinates for each word"
+    points = real_numbers(given, "embedding_or_points", TextError, rule)
     if points.ndim == 1:
         points = points[:, None]
     if points.ndim != 2 or not points.size or not np.isfinite(points).all():
@@ -298,10 +297,13 @@ def estimate_word_channel(
     many = whole("trials", trials, TextError)
     size = mechanism.embedding.size
     require_size(size * size, 4_000_000, "the entries of the channel", "take fewer words")
+    require_size(size * many, MOST_DRAWS, "the draws of noise", "take fewer trials; 10,000 tell much")
     sampler = mechanism.sampler(generator_of(rng))
     counts: IntArray = np.zeros((size, size), dtype=np.int64)
     for place in range(size):
-        counts[place] = np.bincount(sampler.draw(np.full(many, place)), minlength=size)
+        for start in range(0, many, DRAWN_AT_ONCE):
+            part = np.full(min(DRAWN_AT_ONCE, many - start), place)
+            counts[place] += np.bincount(sampler.draw(part), minlength=size)
     sure = probability("confidence", confidence, TextError)
     lower, upper = intervals(counts, many, 1 - (1 - sure) / counts.size)
     labels = list(mechanism.embedding.words)

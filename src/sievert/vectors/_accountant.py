@@ -130,7 +130,8 @@ class Accountant(Result):
         law = self.law
         if law is None:
             return math.inf if self._without_law() > level else 0.0
-        found, most = max(0.0, rounded(law.smallest_xi(level))), float(level)
+        worst = rounded(ball(law.eps * law.reach))  # no output loses more
+        found, most = min(max(0.0, rounded(law.smallest_xi(level))), worst), float(level)
         while self.delta(found) > most:  # ξ is read as it is written, and δ is rounded up
             found = math.nextafter(found, math.inf)
         return found

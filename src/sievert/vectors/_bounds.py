@@ -241,15 +241,18 @@ def alpha_kl(bits: int, distance: float, delta: float) -> float:
     if d == 1 or _divergence(1 - d, d) <= wanted:
         return 1 - d
     found = float(brentq(lambda a: _divergence(a, d) - wanted, 0.0, 1 - d, xtol=1e-16, rtol=1e-15))
-    while _divergence(found, d) < wanted:
-        found = float(np.nextafter(found, 1.0))
+    step = 0.0
+    while found < 1 - d and _divergence(found, d) < wanted:
+        found = max(float(np.nextafter(found, 1.0)), found + step)
+        step = max(2 * step, math.ulp(found))
     return min(found, 1 - d)
 
 
 def _divergence(alpha: float, d: float) -> float:
     """KL(d + α, d) of coins, without cancellation for small α."""
     a, rest = d + alpha, max(1 - d - alpha, 0.0)
-    first = a * math.log1p(alpha / d)
+    grown = alpha / d
+    first = a * (math.log1p(grown) if grown < math.inf else math.log(a) - math.log(d))
     return float(first + (xlogy(rest, rest / (1 - d)) if rest < 0.5 else rest * math.log1p(-alpha / (1 - d))))
 
 

@@ -148,7 +148,7 @@ def _largest(plain: Accountant, xi: float, delta: float) -> float:
         found = replace(plain, eps=math.exp(log_eps)).delta(xi)
         return math.log(found) - math.log(delta) if found > 0 else -1e3
 
-    low = math.log(xi / plain.bits)  # δ is 0 there
+    low = math.log(xi) - math.log(plain.bits)  # δ is 0 there
     high = low + 1.0
     while excess(high) <= 0:
         low, high = high, high + 1.0

@@ -27,7 +27,7 @@ from sievert.errors import VectorError
 from sievert.numerics import choice, flag, generator_of, positive, probability, require_size, whole
 from sievert.vectors._codes import MOST_BITS, Codes, HashIdentity, pack_bits
 from sievert.vectors._distance import angular_distance
-from sievert.vectors._rows import Rows, dense, lengths, nonzero, piece, read_rows, refuse_zeros
+from sievert.vectors._rows import Rows, dense, lengths, nonzero, ordinary, piece, read_rows, refuse_zeros
 
 __all__ = ["HyperplaneLSH", "LocalityHash", "MinHash", "PStable", "distance_text"]
 
@@ -223,6 +223,7 @@ class HyperplaneLSH(LocalityHash):
     def _packed(self, rows: Rows) -> NDArray[np.uint64]:
         """Signs of the exact products, packed."""
         columns, sizes = self._columns
+        rows = ordinary(rows, lengths(rows))
         norm, terms = lengths(rows), _terms(rows)
         scaled = _to_single(rows, norm)
         product = np.asarray(scaled @ columns)

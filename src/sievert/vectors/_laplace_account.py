@@ -31,6 +31,8 @@ __all__ = ["LaplaceAccountant", "calibrate_laplace", "laplace_accountant"]
 STEP, CUT = 1e-3, 1e-17
 # Distribution functions are computed to 1e-13 of their value; this leaves room.
 ROOM = 1e-10
+# Centres nearer than this count as so far apart, which bounds them.
+LEAST_APART = 1e-300
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,7 @@ class LaplaceAccountant(Result):
         # (ε, 0)-DP is at most as telling as randomised response: (e^ε - e^ξ)/(1 + e^ε).
         response = -math.expm1(level - self.worst) / (1 + math.exp(-self.worst))
         apart, mass = self._spreads
+        apart = np.maximum(apart, LEAST_APART)
         above = np.exp(log_ndtr(apart / 2 - level / apart))
         below = np.exp(level + log_ndtr(-apart / 2 - level / apart))
         found = float(mass @ np.maximum(above - below, 0.0)) * (1 + ROOM) + 1e-13 * float(mass @ above)
@@ -83,8 +86,7 @@ class LaplaceAccountant(Result):
         low, high = 0.0, self.worst
         if level == 0 or self.delta(low) <= level:
             return high if level == 0 else low
-        while high - low > 1e-9 * high:
-            middle = (low + high) / 2
+        while high - low > 1e-9 * high and low < (middle := (low + high) / 2) < high:
             low, high = (low, middle) if self.delta(middle) <= level else (middle, high)
         return high
 
@@ -205,13 +207,12 @@ def calibrate_laplace(dimension: int, bits: int, distance: float, xi: float, del
     if level == 0:
         return low
     account = laplace_accountant
-    high = 2 * low
+    high = max(2 * low, math.ulp(0.0))
     while account(dimension, bits, near, high).delta(wanted) <= level:
         low, high = high, 2 * high
         if high > 1e12:
             raise VectorError(f"delta is {level:g}; that asks for next to no noise: lower it")
-    while high - low > 1e-7 * high:
-        middle = (low + high) / 2
+    while high - low > 1e-7 * high and low < (middle := (low + high) / 2) < high:
         good = account(dimension, bits, near, middle).delta(wanted) <= level
         low, high = (middle, high) if good else (low, middle)
     return low

@@ -51,6 +51,8 @@ def rounded(found: arb, up: bool = True) -> float:
     value = float(found.mid())
     if math.isinf(value):
         return value
+    if not (arb(value) >= found if up else arb(value) <= found):
+        value = float((found.upper() if up else found.lower()).mid())
     while not (arb(value) >= found if up else arb(value) <= found):
         value = float(np.nextafter(value, math.inf if up else -math.inf))
     return value

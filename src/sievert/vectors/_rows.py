@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sized
 from typing import Any
 
@@ -18,6 +19,7 @@ __all__ = [
     "dense",
     "lengths",
     "nonzero",
+    "ordinary",
     "piece",
     "read_array",
     "read_rows",
@@ -118,8 +120,23 @@ def lengths(rows: Rows) -> FloatArray:
     for i in np.flatnonzero(~((found > 1e-140) & (found < 1e140))).tolist():
         row = dense(rows, slice(i, i + 1))[0]
         peak = np.abs(row).max()
-        found[i] = np.linalg.norm(row / peak) * peak if peak > 0 else 0.0
+        with np.errstate(over="ignore"):
+            found[i] = np.linalg.norm(row / peak) * peak if peak > 0 else 0.0
     return np.asarray(found)
+
+
+def ordinary(rows: Rows, norm: FloatArray) -> Rows:
+    """The same directions; rows of tiny or huge entries are scaled by a power of two, which is exact."""
+    far = np.flatnonzero((norm != 0) & ~((norm > 1e-140) & (norm < 1e140))).tolist()
+    if not far:
+        return rows
+    power = np.zeros(len(norm), dtype=np.int64)
+    for i in far:
+        power[i] = -math.frexp(np.abs(dense(rows, slice(i, i + 1))).max())[1]
+    if isinstance(rows, sparse.csr_array):
+        data = np.ldexp(rows.data.astype(np.float64), np.repeat(power, np.diff(rows.indptr)))
+        return sparse.csr_array((data, rows.indices, rows.indptr), rows.shape)
+    return np.asarray(np.ldexp(rows.astype(np.float64), power[:, None]))
 
 
 def _sums_of_squares(rows: Rows) -> FloatArray:

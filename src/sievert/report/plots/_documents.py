@@ -117,7 +117,10 @@ def noise_contours(eps: float = 1.0, reach: float | None = None) -> go.Figure:
     rate = positive("eps", eps, DataError)
     if rate > STEEPEST:
         raise DataError(f"eps is {brief(eps)}; densities are drawn up to {STEEPEST:g}")
-    far = laplace_radius(0.99, 2, rate) if reach is None else positive("reach", reach, DataError)
+    usual = laplace_radius(0.99, 2, rate)
+    if math.isinf(usual):
+        raise DataError(f"eps is {brief(eps)}; the noise goes beyond the largest float")
+    far = usual if reach is None else positive("reach", reach, DataError)
     axis = np.linspace(-far, far, PIXELS)
     points = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
     density = np.exp(laplace_log_density(points, rate)).reshape(PIXELS, PIXELS)

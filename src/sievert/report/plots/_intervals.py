@@ -50,7 +50,8 @@ def laplace_density(noise: TruncatedLaplace, inputs: Iterable[float]) -> go.Figu
     instance("noise", noise, TruncatedLaplace, "what sv.continuous.truncated_laplace(…) makes", DataError)
     low, high = (float(end) for end in noise.interval)
     figure = Drawing()
-    for position, x in enumerate(listed("inputs", inputs, "numbers of the interval")):
+    places = listed("inputs", inputs, "numbers of the interval")
+    for position, x in enumerate(float(noise.place("inputs", x)) for x in places):
         below, above = noise.atoms(x)
         at = np.unique(np.concatenate([np.linspace(low, x, POINTS), np.linspace(x, high, POINTS)]))[1:-1]
         heights = [noise.density(x, float(y)) for y in at]

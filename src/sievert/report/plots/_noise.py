@@ -75,9 +75,10 @@ def noise_law(
     inside = np.ones(len(places), dtype=bool)
     names = ["noise", ""]
     if radius is not None:
-        inside = np.abs(places) <= finite("radius", radius, DataError) * (1 + 1e-12)
+        reach = finite("radius", radius, DataError)
+        inside = np.abs(places) <= reach * (1 + 1e-12)
         share = probability("confidence", confidence, DataError)
-        names = [f"within {amount(radius, 6)} (probability {100 * share:.4g}% or more)", "further off"]
+        names = [f"within {amount(reach, 6)} (probability {100 * share:.4g}% or more)", "further off"]
     figure = Drawing()
     for name, chosen, colour in zip(names, (inside, ~inside), (AFTER, BEFORE), strict=True):
         if not chosen.any():
