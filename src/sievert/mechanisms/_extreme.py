@@ -177,7 +177,7 @@ def pull_back(
 def _number(argument: str, given: Any) -> float:
     """A number of an argument, ∞ allowed."""
     try:
-        found = math.nan if isinstance(given, bool) else float(given)
+        found = math.nan if isinstance(given, bool) or given is np.ma.masked else float(given)
     except (TypeError, ValueError, OverflowError):
         found = math.nan
     if math.isnan(found):

@@ -32,6 +32,8 @@ __all__ = [
 
 # Nodes of the integral over ln W; steps are below 0.3 widths of the peak, where the rule has all digits.
 NODES = 512
+# So far, in units of 1/eps, no noise of a probability that a float can hold goes.
+SURELY_NEARER = 1e100
 # What lies e^-80 below the peak of the integrand is left out.
 DEPTH = 80.0
 # Beyond this many dimensions logarithms of Gamma functions cancel.
@@ -139,7 +141,9 @@ def marginal_tail(t: Any, n: int, eps: float) -> Any:
     """
     rate, dimensions = positive("eps", eps, TextError), whole("n", n, TextError, most=MOST_DIMENSIONS)
     lengths = _lengths(t)
-    found = np.exp(_log_mixture(rate * lengths, (dimensions + 1) / 2, _log_normal_tail))
+    with np.errstate(over="ignore"):
+        scaled = np.minimum(rate * lengths, SURELY_NEARER)
+    found = np.exp(_log_mixture(scaled, (dimensions + 1) / 2, _log_normal_tail))
     return float(found) if lengths.ndim == 0 else found
 
 
