@@ -199,10 +199,13 @@ def test_other_questions_say_which_have_an_answer() -> None:
 
 def test_one_person_however_written(tmp_path: Path) -> None:
     """As in the tables of other releases: equal numbers and spaces around a name are one person."""
-    owners = ["1", "1.0", '"1 "', '" ann"', '"ann"', "true"]
+    owners = ["1", "1.0", '"1 "', '" ann"', '"ann"']
     (tmp_path / "t.jsonl").write_text("".join(f'{{"who": {who}, "said": "sea"}}\n' for who in owners))
     found = [text.person for text in TextSource(tmp_path / "t.jsonl", "said", "who").read()]
-    assert found == ["1", "1", "1", "ann", "ann", "True"]
+    assert found == ["1", "1", "1", "ann", "ann"]
+    (tmp_path / "t.jsonl").write_text('{"who": true, "said": "sea"}\n')
+    with pytest.raises(DataError, match="line 1: who names people by bool"):
+        list(TextSource(tmp_path / "t.jsonl", "said", "who").read())
     (tmp_path / "t.jsonl").write_text('{"who": "  ", "said": "sea"}\n')
     with pytest.raises(DataError, match="who is empty"):
         list(TextSource(tmp_path / "t.jsonl", "said", "who").read())

@@ -49,10 +49,11 @@ class Length:
         """Itself, where its parts go together."""
         if not isinstance(self.rule, str | None) or self.rule not in (None, "pad", "truncate", "sample"):
             raise TextError(f'length is {brief(self.rule)}; write "pad", "truncate" or "sample"')
+        if not isinstance(self.token, str | None):
+            raise TextError(f"token is {brief(self.token)}; give a public word of the vocabulary")
         if self.rule is None:
-            for name, given in (("size", self.size), ("token", self.token)):
-                if given is not None:
-                    raise TextError(f"{name} is {brief(given)}; it goes with length")
+            if self.size is not None:
+                raise TextError(f"size is {brief(self.size)}; it goes with length")
             return self
         whole("size", self.size, TextError)
         if self.rule == "pad" and (self.token is None or self.token not in embedding):
