@@ -66,6 +66,9 @@ HOSTILE: dict[str, Callable[[], Any]] = {
     "name is nan": lambda: sv.text.Embedding(["sea"], [[0.0]], name=float("nan")),
     "bits|outputs|values": lambda: sv.vectors.channel(10**400, 1.0),
     "along has masked": lambda: sv.mechanisms.pull_back(LINE, {0: np.ma.masked, 1: 0.5, 2: 0.5}, 1.0),
+    "vocabulary is bytearray": lambda: sv.text.tokens("the sea", vocabulary=bytearray(b"ab")),
+    "actions has array": lambda: sv.continuous.function_loss(abs, np.eye(3) * 1j, 1),
+    "name is 1j": lambda: sv.continuous.function_loss(abs, [0.0, 1.0], 1, name=1j),
     "vectors is ragged": lambda: sv.text.Embedding(["sea"], -(10**400)),
     "words: .*cannot be compared": lambda: sv.testing.bags(np.eye(3) * 1j),
     "the draws would take": lambda: sv.text.attack(TEXTS, PLACES, [2.0], draws=10**6),
@@ -107,6 +110,7 @@ def test_tiny_and_decimal_numbers_are_answered() -> None:
     assert 0 < sv.vectors.alpha_kl(4, 1e-300, math.nextafter(1.0, 0.0)) < 1e-16
     assert sv.vectors.calibrate_laplace(3, 4, 0.05, 5e-324, 0.01) > 0
     assert sv.vectors.calibrate(4, 0.1, 5e-324, 0.01).eps >= 0
+    assert sv.text.attack(TEXTS, PLACES, [1e308], draws=1, linear=False, rng=1).nats[1e308] > 1e300
     assert sv.text.marginal_tail(1e308, 3, 1e308) == 0
     assert sv.text.utility_radius(2, 3, 5e-324, 0.5) == math.inf
     drawn = sv.plots.noise_law([-1, 0, 1], [0.2, 0.6, 0.2], radius=Fraction(1, 3))

@@ -19,7 +19,7 @@ from sievert.arrays import FloatArray
 from sievert.continuous._density import rational
 from sievert.errors import GainError
 from sievert.measures import MatrixAdversary, losses
-from sievert.numerics import brief, did_you_mean, function, non_negative, require_size, taken
+from sievert.numerics import brief, did_you_mean, function, instance, non_negative, require_size, taken
 
 __all__ = [
     "Band",
@@ -289,8 +289,11 @@ def function_loss(
     guesses = tuple(taken("actions", actions, GainError, "guesses"))
     if not guesses:
         raise GainError("actions is empty; give one guess at least")
+    for guess in guesses:
+        if not isinstance(guess, Hashable):
+            raise GainError(f"actions has {brief(guess)}; give numbers, texts or tuples of them")
     constant = None if lipschitz is None else non_negative("lipschitz", lipschitz, GainError)
-    return Function(call, guesses, constant, name)
+    return Function(call, guesses, constant, instance("name", name, str, "a text", GainError))
 
 
 NAMES = ("absolute", "squared", "bayes-risk")

@@ -260,14 +260,16 @@ def hamming(length: int, values: int) -> Graph:
     length, values = _count("length", length), _count("values", values)
     # A power beyond 2^63 is refused whatever it is.
     size = values**length if length < 64 and length * math.log2(values) < 63 else 2**63
-    _refuse_many(size * length * (values - 1) // 2)
+    many = size * length * (values - 1) // 2
+    _refuse_many(many)
     index = np.arange(size).reshape((values,) * length) if values > 1 else np.zeros((1,), dtype=np.intp)
-    pairs = [
-        np.column_stack([np.take(index, a, axis).ravel(), np.take(index, b, axis).ravel()])
-        for axis in range(length if values > 1 else 0)
-        for a, b in combinations(range(values), 2)
-    ]
-    edges = np.concatenate(pairs) if pairs else np.empty((0, 2), dtype=np.intp)
+    edges = np.empty((many, 2), dtype=np.intp)
+    start, step = 0, size // values
+    for axis in range(length if values > 1 else 0):
+        for pair in combinations(range(values), 2):
+            for end, value in enumerate(pair):
+                edges[start : start + step, end] = np.take(index, value, axis).ravel()
+            start += step
     found = _graph(tuple(product(range(values), repeat=length)), edges)
     if length > 1:
         found.factors = (complete(values),) * length

@@ -30,6 +30,8 @@ ROUNDS, SHARE = 100, 0.5
 NEIGHBOURS = 5
 # Weight of a word that an author was never seen to use, spread over the vocabulary.
 UNSEEN = 0.05
+# The largest product of a rate and a length.
+STEEPEST = 1e300
 
 
 def means(bags: Sequence[Bag], embedding: Embedding) -> FloatArray:
@@ -171,6 +173,7 @@ def fitted_rate(mechanism: WordMechanism, rng: np.random.Generator, tries: int =
     found = mechanism.sampler(rng).draw(places)
     lengths = RoughDistances(table.vectors).rows(places)
     moved = lengths[np.arange(tries), found]
-    rates = mechanism.eps * np.geomspace(0.02, 2.0, 25)
+    with np.errstate(over="ignore"):  # beyond, a float holds no product with a length
+        rates = np.minimum(mechanism.eps * np.geomspace(0.02, 2.0, 25), STEEPEST / max(1.0, lengths.max()))
     scores = [float((-rate * moved - log_sum(-rate * lengths, axis=1)).sum()) for rate in rates]
     return float(rates[int(np.argmax(scores))])

@@ -99,7 +99,7 @@ def tokens(
     """
     if not isinstance(text, str):
         raise TextError(f"text is {brief(text)}; give a text")
-    if isinstance(vocabulary, str) or not isinstance(vocabulary, Container):
+    if isinstance(vocabulary, str | bytes | bytearray) or not isinstance(vocabulary, Container):
         raise TextError(f"vocabulary is {brief(vocabulary)}; give a list of words, or a sv.text.Embedding")
     least = whole("shortest", shortest, TextError)
     stops = stop_words if isinstance(stop_words, frozenset | set) else _listed("stop_words", stop_words)

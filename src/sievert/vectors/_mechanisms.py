@@ -250,7 +250,8 @@ def one_chances(
         sides = hashing.codes(rows).coordinates().astype(np.float64)
         scaled = np.where(sides > 0, np.inf, -np.inf)
     else:
-        scaled = hashing.projections(unit_rows(rows)) / spread
+        with np.errstate(over="ignore"):  # ±∞, as without noise
+            scaled = hashing.projections(unit_rows(rows)) / spread
     return expit(log_odds(scaled, noise, clip)), scaled
 
 
