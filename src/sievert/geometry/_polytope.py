@@ -304,7 +304,7 @@ def polytope(
             if isinstance(tolerance, bool):
                 raise TypeError
             step = as_fraction(
-                tolerance if is_exact(tolerance) else finite("tolerance", tolerance, MetricError)
+                tolerance if is_exact(tolerance) else repr(finite("tolerance", tolerance, MetricError))
             )
         except (ValueError, TypeError):
             step = Fraction(0)

@@ -160,9 +160,9 @@ def subgaussian(distance: float, eps: float) -> float:
     def constant(s: float) -> float:
         if abs(s) < 1e-4:  # the variance, as s goes to 0
             return d - mean**2
-        big = np.logaddexp.reduce(
-            [s + math.log(d * (1 - flip)), (math.log1p(-d) if d < 1 else -math.inf), -s + math.log(d * flip)]
-        )
+        same = math.log1p(-d) if d < 1 else -math.inf
+        told, turned = math.log(d) + math.log1p(-flip), math.log(d) + math.log(flip)
+        big = np.logaddexp.reduce([s + told, same, -s + turned])
         return float(2 * (big - s * mean) / s**2)
 
     grid = np.concatenate([-np.geomspace(60, 1e-3, 400), np.geomspace(1e-3, 60, 400)])
