@@ -29,6 +29,9 @@ from sievert.numerics import UNIT, fractions_of, whole
 from sievert.orders import Objection, refines
 from sievert.results import Result
 
+# A rate of a cell below it is no rate: half of it would lose its digits, and the limit is off by less.
+NONE = 1e-300
+
 __all__ = [
     "Refinement",
     "pixel_witness",
@@ -96,6 +99,8 @@ def _spread(eps: float, ends: tuple[Fraction, Fraction], cells: int, pixels: int
     if eps == 0 or math.isinf(eps):
         return _limit(eps, points, pixels, float(high - low))
     h, width = eps * float(step), float(step)
+    if h < NONE:
+        return _limit(0.0, points, pixels, float(high - low))
     start, stop = borders[:-1][None, :] - points[:, None], borders[1:][None, :] - points[:, None]
     right = _half(eps, h, np.clip(start, 0, width), np.clip(stop, 0, width))
     left = _half(eps, h, np.clip(-stop, 0, width), np.clip(-start, 0, width))

@@ -32,8 +32,8 @@ from sievert.spaces import EvenNumbers, Metric
 __all__ = ["TruncatedGeometricChannel", "takes_too_long"]
 # A witness ratio of more bits than this is not written out.
 LARGEST_RATIO_BITS = 8000
-# Entries of a matrix that is listed as fractions, and bits squared over all of them: half a second.
-LARGEST_LISTED, MOST_WORK = 2_000_000, 40_000_000_000
+# Entries of a matrix that is listed as fractions, and bits squared over all of them: some three seconds.
+LARGEST_LISTED, MOST_WORK = 2_000_000, 240_000_000_000
 
 
 def takes_too_long(size: int, alpha: Fraction) -> bool:

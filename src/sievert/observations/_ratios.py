@@ -220,6 +220,11 @@ def _geometric(law: GeometricLaw, steps: int, releases: int) -> Ratios:
     if steps == 0 or eps == 0:
         return Ratios(np.zeros(1), np.zeros(1))
     require_size(releases * steps, LARGEST_LAW, "the law of the ratio", "ask for fewer releases")
+    if math.isinf(2 * eps * steps * releases):
+        raise TooLargeError(
+            f"eps is {eps:g}: ratios of {releases} releases are beyond floating-point numbers; at ε = 1000 "
+            "next to nothing is hidden already"
+        )
     if steps == 1:
         hits = np.arange(releases + 1, dtype=np.float64)
         return Ratios(np.asarray(eps * (2 * hits - releases), dtype=np.float64), log_binomial(releases, -eps))

@@ -14,6 +14,8 @@ from collections.abc import Container
 from functools import lru_cache
 from itertools import pairwise
 
+import numpy as np
+
 from sievert.errors import TextError
 from sievert.numerics import brief, taken, whole
 
@@ -103,7 +105,8 @@ def tokens(
         raise TextError(f"vocabulary is {brief(vocabulary)}; give a list of words, or a sv.text.Embedding")
     least = whole("shortest", shortest, TextError)
     stops = stop_words if isinstance(stop_words, frozenset | set) else _listed("stop_words", stop_words)
-    known = _listed("vocabulary", vocabulary) if isinstance(vocabulary, list | tuple) else vocabulary
+    sequence = vocabulary.tolist() if isinstance(vocabulary, np.ndarray) else vocabulary
+    known = _listed("vocabulary", sequence) if isinstance(sequence, list | tuple) else sequence
     clean = unicodedata.normalize("NFC", text).translate(SPELLING)
     forms = _Forms(known, stops, capitals=not clean.isupper())
     return [word for word in forms.of_text(clean) if len(word) >= least]
