@@ -79,7 +79,7 @@ PROOFS: dict[str, Callable[[], WorstLeakageProof]] = {
     "transitive": transitive_proof,
     "parts": lambda: worst_leakage(graphs.theorem_five(4), 0.2).certificate,
     "records": lambda: (
-        worst_leakage(Policy.blowfish(secrets.edges(5, FORK.labelled_edges()), 3), 0.5).certificate
+        worst_leakage(Policy.blowfish(secrets.edges(5, FORK.labelled_edges()), 4), 0.5).certificate
     ),
     "prior": lambda: (
         worst_leakage(

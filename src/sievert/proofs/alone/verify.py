@@ -510,8 +510,7 @@ def costs_nothing_even(cost: Vector, q: Fraction) -> bool:
 def costs_nothing_on_forest(forest: Space, cost: Vector, shrink: Shrink, digits: Size = None) -> bool:
     """Whether Σ cost·c ≥ 0 for every private column c: from the leaves to the roots.
 
-    What is carried is rounded down to 2^-digits where it is not exact anyway.
-    """
+    What is carried is rounded down to 2^-digits where it is not exact anyway."""
     held = list(cost)
     Work.spend(6 * forest.size)
     for v, parent, e in reversed(forest.roots_first()):
@@ -1306,8 +1305,7 @@ def _covered_map(t: Fraction, sizes: list[int], every: list[int], weights: Matri
 def _map_sums(t: Fraction, every: list[int], weights: Matrix, counts: list[int], reach: int) -> Matrix:
     """At or below Σ_j e^(-t·|i-j|)·y_j, by one product of long whole numbers whose digits are the cells.
 
-    Far from all borders cells have the same weights around them, so that a shorter map has the same sums.
-    """
+    Far from all borders cells have the same weights around them, so that a shorter map has the same sums."""
     shape, cells = [len(weights), len(weights[0])], 1
     taken: list[list[int]] = []
     for a, count in zip(shape, counts, strict=True):
@@ -1701,8 +1699,7 @@ Known = dict[float, Ends]
 def _design_bound(space: Space, known: Known, prior: Vector, loss: Matrix, proof: Content) -> Fraction:
     """Σ_x min_w of the brackets, and the share of uniform parts by their prices.
 
-    What multipliers change is counted in whole numbers of 2^-BITS, rounded so that brackets only fall.
-    """
+    What multipliers change is counted in whole numbers of 2^-BITS, rounded so that brackets only fall."""
     changes = [[0] * len(loss) for _ in range(space.size)]
     below = {length: math.floor(q * 2**BITS) for length, (q, _) in known.items()}
     for left, right, length, w, value in on_arcs(space, proof["multipliers"], position):
@@ -1821,8 +1818,7 @@ Ray = tuple[tuple[Fraction, ...], frozenset[int]]
 def cut(rays: list[Ray], normal: Sequence[Fraction], name: int) -> list[Ray]:
     """The rays of a cone's part where a linear function is ≥ 0 (double description).
 
-    Two rays share a face of dimension 2 iff no third lies on all the half-spaces that both lie on.
-    """
+    Two rays share a face of dimension 2 iff no third lies on all the half-spaces that both lie on."""
     values = [dot(normal, ray) for ray, _ in rays]
     kept = [(ray, on | {name} if v == 0 else on) for (ray, on), v in zip(rays, values, strict=True) if v >= 0]
     inside = [k for k, value in enumerate(values) if value > 0]
@@ -2539,8 +2535,7 @@ def leak_in_runs(proof: Content) -> str:
 def tail_above(trials: int, hits: int, share: Fraction) -> Fraction:
     """A number ≥ P(Bin(trials, share) ≥ hits) where hits are beyond the mean, else 1.
 
-    Terms fall by less and less than the first ratio, so that a geometric series bounds what is left out.
-    """
+    Terms fall by less and less than the first ratio, so that a geometric series bounds what is left out."""
     if (trials - hits) * share >= (hits + 1) * (1 - share):
         return ONE
     Work.spend(trials + 200 * math.isqrt(trials))
@@ -2893,8 +2888,6 @@ NAMES = (
 KINDS = {name: globals()[re.sub("[^a-z]+", "_", name.lower())] for name in NAMES.split("; ")}
 
 
-# A digest has 71 letters.
-LONGEST_LABEL = 100
 LABELLED = ("worst leakage", "approximate worst guess", "optimal design", "released mechanism")
 
 
@@ -2950,10 +2943,7 @@ def checked_format(content: Any) -> Content:
 
 
 def check(content: Any) -> tuple[bool, str]:
-    """Whether a proof holds, and what it proves or which rule it breaks.
-
-    What damaged data makes Python raise (a missing key, a number where a list belongs) refuses a proof too.
-    """
+    """Whether a proof holds, and what it proves or which rule it breaks; what Python raises breaks one."""
     Work.done, proof = 0, checked_format(content)
     try:
         if proof["kind"] in LABELLED:
@@ -2997,8 +2987,8 @@ def judged(path: str, seconds: float, quiet: bool) -> tuple[int, str, float, Con
         content = checked_format(read(path))
         cost = expected_seconds(content)
         if not quiet:
-            takes = f"the check will take about {max(cost, 0.1):.1f} s"
-            print(f"{safe(path)}: {content['kind']}; {takes}", flush=True)
+            about = f"{content['kind']}; the check will take about {max(cost, 0.1):.1f} s"
+            print(f"{safe(path)}: {about}", flush=True)
         if cost > seconds:
             raise TooLong(f"about {cost:.0f} s are needed; allow them with --seconds")
         begun = time.monotonic()
@@ -3010,11 +3000,10 @@ def judged(path: str, seconds: float, quiet: bool) -> tuple[int, str, float, Con
 
 
 def bound(seconds: float) -> None:
-    """Where the system can: no more processor time than allowed and a minute, and no more than 8 GiB."""
+    """Where the system can: no more processor time than allowed and a minute (it tells first), and 8 GiB."""
     with contextlib.suppress(ImportError, ValueError, OSError):
         import resource
 
-        # The system tells first, and the check ends in a sentence; a minute later it ends the program.
         signal.signal(signal.SIGXCPU, lambda *_: Work.spend(Work.most + 1))
         resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 60, int(seconds) + 120))
         resource.setrlimit(resource.RLIMIT_AS, (2**33, 2**33))
@@ -3037,13 +3026,10 @@ def main(arguments: Sequence[str] | None = None, bounded: bool = False) -> int:
             said = {"file": path, "holds": code == 0, "statement": words, "seconds": taken, "about": about}
             print(json.dumps(said))
             continue
-        print(
-            f"{('verified', 'NOT verified', 'no proof', 'not checked')[code]} in {taken:.2f} s: {safe(words)}"
-        )
-        if code == 0:
-            label = ascii(about or "none")[1:-1]
-            cut = f"{label[:LONGEST_LABEL]}…" if len(label) > LONGEST_LABEL else label
-            print(f"compared with no file; labelled for the digest {cut}")
+        verdict = ("verified", "NOT verified", "no proof", "not checked")[code]
+        print(f"{verdict} in {taken:.2f} s: {safe(words)}")
+        if code == 0:  # a digest has 71 letters
+            print(f"compared with no file; labelled for the digest {ascii(about or 'none')[1:-1][:100]}")
     return worst
 
 
