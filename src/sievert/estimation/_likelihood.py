@@ -136,7 +136,7 @@ def range_of_maxima(
     if len(active) * len(shares) > LARGEST_WHOLE:
         return None, None
     rows = operator.rows(active) / expected
-    contrast = min(1.0, max(float(np.abs(rows - 1).max()), float(np.abs(factor - 1).max())))
+    contrast = min(1.0, max(float(np.abs(rows - 1).max(initial=0.0)), float(np.abs(factor - 1).max())))
     contrast = contrast if contrast > ROUNDED else 1.0
     # All factors are off by the same but for the share in which inputs differ.
     near = factor[active] > 1 - contrast * max(ACTIVE, 10 * math.sqrt(max(fit.gap, 0.0))) - ROUNDED
