@@ -15,7 +15,7 @@ import numpy as np
 
 from sievert.arrays import FloatArray
 from sievert.channels import GaussianLaw, GeometricLaw, NoiseLaw, StaircaseLaw
-from sievert.errors import TooLargeError
+from sievert.errors import MechanismError, TooLargeError
 from sievert.numerics import log_binomial, log_sum, require_size
 
 __all__ = ["Ratios", "by_fourier", "coarsely_repeated", "log_affinity", "ratios_above", "ratios_after"]
@@ -221,7 +221,7 @@ def _geometric(law: GeometricLaw, steps: int, releases: int) -> Ratios:
         return Ratios(np.zeros(1), np.zeros(1))
     require_size(releases * steps, LARGEST_LAW, "the law of the ratio", "ask for fewer releases")
     if math.isinf(2 * eps * steps * releases):
-        raise TooLargeError(
+        raise MechanismError(
             f"eps is {eps:g}: ratios of {releases} releases are beyond floating-point numbers; at ε = 1000 "
             "next to nothing is hidden already"
         )

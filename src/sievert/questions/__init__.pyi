@@ -35,10 +35,10 @@ from ._largest_level import LargestLevel as LargestLevel
 from ._largest_level import largest_level as largest_level
 from ._leakage_curves import LeakageCurves as LeakageCurves
 from ._leakage_curves import leakage_curves as leakage_curves
+from ._one_row import one_row as one_row
+from ._one_row import rows_of_person as rows_of_person
 from ._person_rows import PersonRows as PersonRows
-from ._person_rows import one_row as one_row
 from ._person_rows import person_rows as person_rows
-from ._person_rows import rows_of_person as rows_of_person
 from ._seen import Seen as Seen
 from ._seen import belief_of as belief_of
 from ._seen import seen as seen

@@ -28,7 +28,7 @@ def accuracy_asked(within: float, confidence: float | None = None, of: str | Non
     """The accuracy that options ask for.
 
     >>> accuracy_asked(3.0).words()
-    'each cell within 3 with probability at least 95%'
+    'each cell within 3 with probability 0.95'
     """
     share = 0.95 if confidence is None else confidence
     if not 0 < share < 1:

@@ -17,7 +17,7 @@ from sievert.observations import SimulatedGain
 from sievert.questions._accept import Check, Promise, checks, kept_promise
 from sievert.questions._beside import guess_beside
 from sievert.questions._findings import Findings, Unanswered, findings
-from sievert.questions._person_rows import one_row, rows_of_person
+from sievert.questions._one_row import one_row, rows_of_person
 from sievert.questions._seen import Seen, seen
 from sievert.results import Result
 

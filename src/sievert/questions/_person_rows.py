@@ -15,10 +15,11 @@ from sievert.numerics import at_least_percent, at_most_percent, in_percent
 from sievert.observations import SimulatedGain
 from sievert.questions._beside import bounded_words, finely, guess_beside
 from sievert.questions._findings import Finding, findings
+from sievert.questions._one_row import rows_of_person
 from sievert.questions._seen import seen
 from sievert.results import Result
 
-__all__ = ["PersonRows", "one_row", "person_rows", "rows_of_person"]
+__all__ = ["PersonRows", "person_rows"]
 
 
 @dataclass(frozen=True)
@@ -69,20 +70,6 @@ def _after(item: Finding) -> str:
     least = "at least" if is_risk else "at most"
     shown = (at_least_percent if is_risk else at_most_percent)(float(item.repeated))
     return bounded_words(f"{least} {shown}", shown not in ("100%", "0%"), item.simulated, finely)
-
-
-def one_row(rows: int) -> str:
-    """After a number about one row, that it is; "" where a person has no more."""
-    return "" if rows == 1 else f" Every number is about one row; a person has up to {rows}."
-
-
-def rows_of_person(scenario: Scenario) -> int:
-    """How many rows of one person are released one by one, each with noise of its own."""
-    document = scenario.document
-    if document.data is None or document.query is None or not scenario.query.is_record:
-        return 1
-    stable = document.release is not None and document.release.stable
-    return 1 if stable else int(document.data.rows_per_person)
 
 
 def person_rows(scenario: Scenario) -> PersonRows | None:

@@ -22,7 +22,8 @@ from sievert.policies import Policy
 from sievert.questions._accept import Check, Promise
 from sievert.questions._findings import Finding, Unanswered
 from sievert.questions._headline import Parts, Told
-from sievert.questions._person_rows import PersonRows, person_rows, rows_of_person
+from sievert.questions._one_row import rows_of_person
+from sievert.questions._person_rows import PersonRows, person_rows
 from sievert.questions._seen import Seen, seen
 from sievert.questions._standing import Standing, standing
 from sievert.questions._together import Together, together_of

@@ -28,7 +28,7 @@ from sievert.observations import (
     predicate_members,
 )
 from sievert.questions._beside import finely
-from sievert.questions._person_rows import one_row, rows_of_person
+from sievert.questions._one_row import one_row, rows_of_person
 from sievert.questions._record_breach import (
     about_predicate,
     half_time,

@@ -19,8 +19,7 @@ from sievert.questions._accept import (
     kept_promise,
     record_belief,
 )
-from sievert.questions._person_rows import one_row, rows_of_person
-from sievert.questions._standing import promised_guess
+from sievert.questions._one_row import one_row, rows_of_person
 from sievert.results import Result
 from sievert.spaces import Metric
 
@@ -180,6 +179,8 @@ def explain_file(
     if rows > 1:
         count = scenario.observations if releases is None else releases
         of_all = file_claim(scenario, rows * count, **options)[0]
+        from sievert.questions._standing import promised_guess
+
         together = promised_guess(of_all, policy, record_belief(scenario))
     return ClaimReport(
         scenario.title,

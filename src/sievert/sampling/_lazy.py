@@ -207,7 +207,7 @@ def ratio(eps: object, alpha: object, scale: object = None) -> Ratio:
         found = " and ".join(given) + " are given" if given else "none of eps, alpha and scale is given"
         raise MechanismError(f"{found}; give exactly one (alpha = e^-eps, scale = 1/eps)")
     if alpha is not None:
-        value = rational(alpha, "alpha")
+        value = unbounded(alpha, "alpha")
         if not 0 <= value <= 1:
             raise MechanismError(
                 f"alpha is {brief(alpha)}; it must be from 0 (no noise) to 1 (nothing is told)"
@@ -216,7 +216,7 @@ def ratio(eps: object, alpha: object, scale: object = None) -> Ratio:
     name, number = ("eps", eps) if eps is not None else ("scale", scale)
     if isinstance(number, float | str) and str(number) == "inf":
         return NO_NOISE if name == "eps" else ALL_NOISE
-    value = rational(number, name)
+    value = unbounded(number, name)
     if value < 0:
         raise MechanismError(f"{name} is {brief(number)}; it must be a number ≥ 0")
     if value == 0:

@@ -1,0 +1,24 @@
+"""Whether numbers are about one row of a person who has several, and the sentence that says so."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sievert.files import Scenario
+
+__all__ = ["one_row", "rows_of_person"]
+
+
+def one_row(rows: int) -> str:
+    """After a number about one row, that it is; "" where a person has no more."""
+    return "" if rows == 1 else f" Every number is about one row; a person has up to {rows}."
+
+
+def rows_of_person(scenario: Scenario) -> int:
+    """How many rows of one person are released one by one, each with noise of its own."""
+    document = scenario.document
+    if document.data is None or document.query is None or not scenario.query.is_record:
+        return 1
+    stable = document.release is not None and document.release.stable
+    return 1 if stable else int(document.data.rows_per_person)
