@@ -72,7 +72,7 @@ def audit(
         scenario = None if file is None else load_scenario(file)
         asked = Asked([samples] if scenario is None else [samples, *scenario.reads()], force, proof=proof)
         if seed is None and proof is not None:
-            # Whoever checks the proof splits the runs as they were split here.
+            # A check of the proof splits the runs as they were split here.
             seed = randbelow(2**32)
         shown = samples_audit(samples, scenario, eps, delta, confidence, seed)
         told = {"eps": eps, "delta": delta, "confidence": confidence, "seed": seed}

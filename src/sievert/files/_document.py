@@ -167,7 +167,7 @@ class UseValue(Section):
 
 
 class StableModel(Section):
-    """Places that are drawn once for each person, in a period in which nobody's id changes."""
+    """Places that are drawn once for each person, in a period in which no id changes."""
 
     period: str = Field(
         min_length=1, max_length=100, description="in which ids do not change, such as `2026`; charged once"

@@ -189,7 +189,7 @@ def unbounded(value: object, argument: str) -> Fraction:
 
 
 def rational(value: object, argument: str) -> Fraction:
-    """The same of a number that a float can hold."""
+    """An exact fraction that is no larger than the largest float."""
     found = unbounded(value, argument)
     require_float(argument, found, MechanismError)
     return found
