@@ -1,5 +1,6 @@
 """The sender of a file: hosts, paths, SQL, engines, patterns and sizes that a hostile file names."""
 
+import ast
 import csv
 import json
 import os
@@ -12,6 +13,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ import pytest
 
 import sievert as sv
 from sievert.errors import FileError, OutputError
+from sievert.files import as_python
 from sievert.spaces import label_text, read_label
 from sievert.tables import asking_about_hosts, count_reports
 from tests.release.test_servers import postgres
@@ -737,6 +740,63 @@ def test_a_page_runs_our_scripts_alone(sievert: Sievert, tmp_path: Path, started
         assert changed or not refused, refused
     assert all(url.startswith(("file:", "data:")) for url in asked if "example.org" not in url)
     shown.close()
+
+
+STYLED = [
+    "<span style='cursor:url(URL/cursor),auto;mask:url(URL/mask);fill:url(URL/fill#a)'>yes</span>",
+    "<a href='URL/link'>no</a>",
+    "<!--<script>",
+    "<pre>data:image/svg+xml,<svg>another picture",
+]
+
+
+def test_a_label_is_no_tag_of_a_picture(
+    sievert: Sievert, tmp_path: Path, started_browser: Any, chromium: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pictures know links and styles with addresses; what draws them would have asked."""
+    monkeypatch.setenv("SIEVERT_BROWSER", chromium)
+    asked: list[str] = []
+
+    class Listener(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_error(404)
+
+        def log_message(self, *given: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Listener) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        labels = [text.replace("URL", f"http://127.0.0.1:{server.server_port}") for text in STYLED]
+        file, page = tmp_path / "file.toml", tmp_path / "page.html"
+        text = SURVEY.replace('["yes", "no", TITLE]', json.dumps(labels))
+        file.write_text(text.replace("TITLE", json.dumps(labels[0])))
+        assert sievert("audit", file, "--report", page).returncode == 0
+        shown = started_browser.new_page()
+        shown.goto(page.as_uri())
+        shown.wait_for_function("document.querySelectorAll('.plotly-graph-div .main-svg').length > 0")
+        drawn = shown.evaluate(
+            "[...document.querySelectorAll('.main-svg text')].map(item => item.textContent)"
+        )
+        assert not shown.evaluate("document.querySelectorAll('.main-svg a, .main-svg [style*=http]').length")
+        stills = page.read_text(encoding="utf-8").count('src="data:image/svg+xml;base64,PHN2ZyBjbGFzcz0i')
+        shown.close()
+        server.shutdown()
+    assert stills and any(text.startswith("<a href=") for text in drawn), drawn
+    assert not asked
+
+
+@pytest.mark.parametrize("title", ["coding: utf-7", "x\n# -*- coding: utf-7 -*-"])
+def test_a_title_does_not_name_the_encoding_of_a_script(tmp_path: Path, title: str) -> None:
+    """In UTF-7 a label of plain letters would end its text, and go on as Python."""
+    label = "+ACIAXQB9AH0AKQAKAHAAdwBuAGUAZAAgAD0AIAAxACM-\u202e"
+    text = SURVEY.replace("TITLE", json.dumps(title), 1).replace("TITLE", json.dumps(label))
+    (tmp_path / "file.toml").write_text(text)
+    script = as_python(sv.load(tmp_path / "file.toml"))
+    tree = ast.parse(script.encode())
+    assert label in {item.value for item in ast.walk(tree) if isinstance(item, ast.Constant)}
+    assert "\u202e" not in script
+    assert len(tree.body) == 3
 
 
 # ── sizes and patterns ──────────────────────────────────────────────────────────────────────────────

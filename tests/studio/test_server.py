@@ -222,6 +222,12 @@ def test_what_goes_out(client: TestClient, studio: Studio) -> None:
     other = {"text": saved, "form": "command", "name": "other.toml"}
     assert client.post("/api/export", json=other).json()["content"] == "sievert audit other.toml\n"
     assert client.post("/api/export", json={**other, "name": "../other.toml"}).status_code == 404
+    # On the clipboard the comment would end at its line, and what follows be a command.
+    for name, told in (("a\nid;#.toml", 422), ("\x1b[201~.toml", 422), ("--json.toml", 200)):
+        (studio.folder / name).write_text(saved, encoding="utf-8")
+        reply = client.post("/api/export", json={**other, "name": name})
+        assert reply.status_code == told
+    assert reply.json()["content"] == "sievert audit ./--json.toml\n"
     assert report.text.startswith("<!doctype html>") and len(report.content) < 2_000_000
     solved = client.post(
         "/api/backward", json={"text": studio.text, "quantity": "guess", "limit": 0.8}

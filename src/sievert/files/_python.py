@@ -48,8 +48,10 @@ def as_python(scenario: Described, folder: str | Path | None = None) -> str:
     tables = {"version": 1, "title": scenario.title} | scenario.tables_in(home)
     return "\n".join(
         [
-            f"# {' '.join(scenario.title.split())}",
+            # Neither of the first two lines is the title: there it could name another encoding of the script.
             "# What the release leaks; run it in the folder from which the files it names are found.",
+            "#",
+            f"# {_shown(' '.join(scenario.title.split()))}",
             "",
             "import sievert as sv",
             "",
@@ -103,4 +105,9 @@ def _flat(item: Any) -> str:
 
 def _text(text: str) -> str:
     """A text in double quotes, as the rest of the script has them."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\x7f")
+    return _shown(json.dumps(text, ensure_ascii=False))
+
+
+def _shown(text: str) -> str:
+    """A text in which nothing is hidden, steers a terminal or turns the direction of what follows."""
+    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
+from sievert.report.plots._drawing import Drawing
 from sievert.report.plots._style import AFTER, BEFORE, laid_out
 
 __all__ = ["bars"]
@@ -22,7 +23,7 @@ def bars(
     # A number before each name keeps equal ones apart; what is shown are the names.
     places = list(range(len(names)))
     shown = [name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…" for name in names]
-    figure = go.Figure(
+    figure = Drawing(
         go.Bar(
             x=list(amounts),
             y=places,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import plotly.graph_objects as go
 
 from sievert.arrays import FloatArray
 from sievert.report._page import Picture
+from sievert.report.plots._drawing import Drawing
 from sievert.report.plots._maps import summed
 from sievert.report.plots._style import AFTER, LARGEST_HEATMAP, SHARE, laid_out
 from sievert.spaces import Region
@@ -16,7 +16,7 @@ __all__ = ["places_picture"]
 
 def places_picture(region: Region, belief: FloatArray | None) -> Picture:
     """The rectangle in degrees; cells too small to be seen are drawn several at a time."""
-    figure = go.Figure()
+    figure = Drawing()
     if belief is not None:
         step = max(-(-size // LARGEST_HEATMAP) for size in region.shape)
         grid = summed(belief.reshape(region.shape), step)

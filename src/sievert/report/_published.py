@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import plotly.graph_objects as go
 
 from sievert.channels import Channel
 from sievert.numerics import guess_words
 from sievert.questions import StandingRow
 from sievert.report._bars import bars
 from sievert.report._page import Picture
+from sievert.report.plots._drawing import Drawing
 from sievert.report.plots._style import AFTER, laid_out, percents
 
 __all__ = ["guesses_picture", "guesses_side_by_side", "published_picture"]
@@ -23,7 +23,7 @@ def published_picture(channel: Channel) -> Picture:
     truth, chances = guess_words(channel.inputs[place]), channel.finite().rounded()[place]
     shown = np.flatnonzero(chances > 0).tolist()
     names = [guess_words(channel.outputs[output]) for output in shown]
-    figure = go.Figure()
+    figure = Drawing()
     figure.add_bar(x=names, y=chances[shown], name=f"when the truth is {truth}", marker_color=AFTER)
     figure.update_xaxes(type="category")
     percents(laid_out(figure, "what is published", "probability"))

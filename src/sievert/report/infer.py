@@ -12,6 +12,7 @@ from sievert.inference import BeliefShift, InferenceCurve
 from sievert.numerics import in_bits, in_percent, times
 from sievert.questions.infer import Inference
 from sievert.report._page import Page, Picture, Table, page_html
+from sievert.report.plots._drawing import Drawing
 from sievert.report.plots._style import AFTER, CURVES, LIMIT, MARK, SHARE, SYMBOLS, laid_out
 
 __all__ = ["audit_lines", "content", "lines", "page", "tradeoff", "tradeoff_picture"]
@@ -142,7 +143,7 @@ def tradeoff_picture(found: Inference) -> Picture:
 
 def tradeoff(found: Inference) -> go.Figure:
     """The frontier with the file's mechanism and standard ones on it, in percents."""
-    figure = go.Figure()
+    figure = Drawing()
     if found.curve is not None and found.curve.slopes:
         _draw_frontier(figure, found, found.curve)
     for place, candidate in enumerate(found.candidates):

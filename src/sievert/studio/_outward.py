@@ -36,6 +36,10 @@ def exported(case: Case, text: str, form: str, name: str) -> Shown:
         return {"content": as_python(case.scenario), "name": f"{name.removesuffix('.toml')}.py"}
     if form != "command":
         raise FileError(f"form is {brief(form)}; there are {', '.join(FORMS)}")
+    if not name.isprintable():
+        raise FileError(f"{brief(name)} has letters that end a line or steer a terminal; rename the file")
+    if name.startswith("-"):  # no option
+        name = f"./{name}"
     first = "" if _stands(case, text, name) else f"# First save the text of the studio as {name}.\n"
     return {"content": f"{first}{shlex.join(['sievert', 'audit', name])}\n", "name": "audit.sh"}
 

@@ -1,7 +1,8 @@
-"""A figure that also shows where nothing draws: as a picture by Chromium where it is found, else as a table.
+"""A figure whose texts are text, and that also shows where nothing draws.
 
-Notebooks that are printed, or converted by nbconvert, and pages read where scripts do not run, take what
-needs no JavaScript from the same figure.
+Plotly reads tags in every text, with links and styles whose addresses a browser asks: a label of a file is
+no tag. Where nothing draws, the figure is a picture by Chromium where it is found, else a table: notebooks
+that are printed, or converted by nbconvert, and pages read where scripts do not run, take what needs none.
 """
 
 from __future__ import annotations
@@ -20,12 +21,20 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+import numpy as np
 import plotly.graph_objects as go
 
 __all__ = ["Drawing", "still", "stills"]
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 WIDTH, HEIGHT, SECONDS = 700, 420, 30
+# A "<" that begins no tag of ours, and an "&" that Plotly would take for the beginning of another letter.
+MARKUP = re.compile(r"<(?!(?:br|/?extra)>)|&(?=#?\w+;)")
+# What draws asks nobody.
+POLICY = (
+    "<meta http-equiv='Content-Security-Policy' content=\"default-src 'none'; script-src 'unsafe-inline'; "
+    "style-src 'unsafe-inline'; img-src data:\">"
+)
 TRACED = "data:image/svg+xml,"
 OPTIONS = (
     "--headless=new",
@@ -40,6 +49,16 @@ OPTIONS = (
 
 class Drawing(go.Figure):  # type: ignore[misc]
     """A Plotly figure; in a notebook it carries a picture, or a table of its numbers, beside it."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """What is drawn, wherever it is: its texts without tags but our own line breaks."""
+        found: dict[str, Any] = _texts_alone(super().to_dict())
+        return found
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy holds the texts themselves."""
+        held = super().to_dict()
+        return type(self), ({**held, "_grid_str": self._grid_str, "_grid_ref": self._grid_ref},)
 
     def _repr_mimebundle_(
         self, include: Any = None, exclude: Any = None, validate: bool = True, **options: Any
@@ -62,6 +81,19 @@ class Drawing(go.Figure):  # type: ignore[misc]
             f'<img width="{WIDTH}" alt="a picture of the numbers below" src="data:image/png;base64,{source}">'
             f"<details><summary>The numbers behind this picture</summary>{_table(self)}</details>"
         )
+
+
+def _texts_alone(item: Any) -> Any:
+    """The same figure with every text as Plotly shows it letter by letter."""
+    if isinstance(item, str):
+        return MARKUP.sub(lambda found: "&lt;" if found[0] == "<" else "&amp;", item)
+    if isinstance(item, dict):
+        return {key: _texts_alone(part) for key, part in item.items()}
+    if isinstance(item, list | tuple):
+        return [_texts_alone(part) for part in item]
+    if isinstance(item, np.ndarray) and item.dtype.kind in "OU":
+        return _texts_alone(item.tolist())
+    return item
 
 
 def still(figure: go.Figure) -> bytes | None:
@@ -117,8 +149,8 @@ def _traced(browser: str, figures: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _inside(figures: str) -> str:
-    """JSON that ends no script."""
-    return figures.replace("</", "<\\/")
+    """JSON that neither ends a script nor begins a comment in it."""
+    return figures.replace("<", "\\u003c")
 
 
 def _shown(browser: str, folder: str, script: str, *options: str) -> bytes | None:
@@ -127,7 +159,7 @@ def _shown(browser: str, folder: str, script: str, *options: str) -> bytes | Non
 
     page = Path(folder, "page.html")
     page.write_text(
-        "<!doctype html><meta charset='utf-8'><style>body{margin:0}</style>"
+        f"<!doctype html><meta charset='utf-8'>{POLICY}<style>body{{margin:0}}</style>"
         f"<script>{drawing_library()}</script><body><div id='figure'></div><script>{script}</script></body>",
         encoding="utf-8",
     )

@@ -14,6 +14,7 @@ from sievert.channels import Channel
 from sievert.errors import DataError
 from sievert.mechanisms import noise_on_map
 from sievert.numerics import instance, read_eps
+from sievert.report.plots._drawing import Drawing
 from sievert.report.plots._style import LARGEST_HEATMAP, SHARE, laid_out, numbers
 from sievert.spaces import Region
 
@@ -51,7 +52,7 @@ def place_densities(region: Region, densities: Mapping[str, Any]) -> go.Figure:
         raise DataError("densities is empty; map a name to a number for every cell")
     shares = {str(name): _shares(region, name, given) for name, given in densities.items()}
     titles = list(shares)
-    figure = make_subplots(1, len(shares), subplot_titles=titles, horizontal_spacing=0.03)
+    figure = make_subplots(1, len(shares), subplot_titles=titles, horizontal_spacing=0.03, figure=Drawing())
     step = max(-(-size // LARGEST_HEATMAP) for size in region.shape)
     drawn = [summed(grid, step) for grid in shares.values()]
     top = max(float(grid.max()) for grid in drawn)
