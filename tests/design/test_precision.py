@@ -1,13 +1,22 @@
 """Designs at the edges of floats: skewed priors, signed losses, huge and tiny ε."""
 
 import json
+import runpy
+from typing import Any
 
 import numpy as np
 import pytest
 
 import sievert as sv
 from sievert.design import _programs as programs
-from sievert.proofs import proof_from_dict
+from sievert.proofs import checker_path, proof_from_dict
+
+CHECKER = runpy.run_path(str(checker_path()))
+
+
+def checked_alone(content: dict[str, Any]) -> bool:
+    """What the second checker says, which knows nothing of the package."""
+    return bool(CHECKER["check"](content)[0])
 
 
 @pytest.mark.parametrize("seed", [7, 17, 21, 25, 27, 33])
@@ -34,6 +43,44 @@ def test_no_mechanism_is_said_to_lose_less_than_nothing(eps: float) -> None:
         # Probabilities are multiples of 2^-53: a few of them is all that may be lost beyond the optimum.
         optimum = 4 * np.exp(-eps)
         assert 0 <= best.lower_bound <= best.loss <= optimum + 64 * 2.0**-53
+
+
+@pytest.mark.parametrize("eps", [10.0, 18.0, 25.5, 40.0, 700.0])
+@pytest.mark.parametrize("size", [2, 3, 5, 10])
+def test_a_loss_below_the_units_of_floats_is_right_to_its_digits(size: int, eps: float) -> None:
+    best = sv.optimal_mechanism(sv.metrics.discrete(size), eps)
+    odds = (size - 1) * np.exp(-eps)
+    assert best.loss == pytest.approx(odds / (1 + odds), rel=1e-9)
+    assert 0 < best.lower_bound <= best.loss <= best.lower_bound * (1 + 1e-9)
+    saved = json.loads(json.dumps(best.certificate.to_dict()))
+    assert proof_from_dict(saved).verify()
+    assert checked_alone(saved)
+
+
+@pytest.mark.parametrize("eps", [25.0, 40.0, 700.0])
+@pytest.mark.parametrize("name", ["line(5)", "cycle(6)", "grid(2, 3)", "hamming(2, 3)"])
+def test_so_it_is_on_other_metrics_and_for_other_losses(name: str, eps: float) -> None:
+    kind, _, rest = name.partition("(")
+    metric = getattr(sv.metrics, kind)(*map(int, rest.rstrip(")").split(",")))
+    nearest = np.where(metric.matrix == 1, 1, 0).sum(axis=1).mean()
+    for loss in (None, sv.losses.squared_distance(metric)):
+        best = sv.optimal_mechanism(metric, eps, None, loss)
+        # An error is as good as always to a neighbour, each as likely as e^-ε.
+        assert best.loss == pytest.approx(nearest * np.exp(-eps), rel=1e-9)
+        assert best.lower_bound == pytest.approx(float(best.loss), rel=1e-9)
+        assert checked_alone(json.loads(json.dumps(best.certificate.to_dict())))
+
+
+def test_a_rare_input_is_worth_its_digits() -> None:
+    """Places between which nothing is whole, and a mistake about one input in 10^20."""
+    rare = sv.optimal_mechanism(sv.metrics.discrete(3), 1.0, ["0.99999999999999999999", "9e-21", "1e-21"])
+    assert (rare.loss, rare.lower_bound) == (pytest.approx(1e-20, rel=1e-9),) * 2
+    places = sv.Metric([[0, 1.1, 2.3], [1.1, 0, 1.7], [2.3, 1.7, 0]])
+    best = sv.optimal_mechanism(places, 60.0)
+    assert best.loss == pytest.approx(2 * np.exp(-66) / 3, rel=1e-6)
+    assert best.lower_bound == pytest.approx(float(best.loss), rel=1e-9)
+    exact = best.mechanism.exact
+    assert all(sum(row) == 1 for row in exact.tolist())
 
 
 @pytest.mark.parametrize("eps", [1e-300, 1e-50, 1e-17, 1e-12])

@@ -7,8 +7,10 @@ multipliers, and both are checked.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,10 +22,20 @@ from sievert.design._line import line_form
 from sievert.design._problem import Piece, Problem, inward
 from sievert.numerics import device, fractions_of
 from sievert.programs import ExactProgram, LinearProgram, exact_vertex, solve
-from sievert.proofs import SCALE, Decay, ExactDesignProof, costs
+from sievert.proofs import SCALE, Decay, ExactDesignProof, costs, exact_power
 from sievert.spaces import Metric
 
-__all__ = ["ExactOptimum", "constant_answer", "majorant", "private_counts", "solve_exactly", "with_reserve"]
+__all__ = [
+    "ExactOptimum",
+    "Factor",
+    "Multiplied",
+    "constant_answer",
+    "in_fractions",
+    "majorant",
+    "private_counts",
+    "solve_exactly",
+    "with_reserve",
+]
 # Unknowns of a program that is rebuilt in fractions; a 16 by 16 channel takes a few seconds.
 LARGEST_PROGRAM = 150
 # Entries of a line's channel in fractions; 2000 inputs with 3 actions take two seconds.
@@ -51,13 +63,7 @@ def solve_exactly(
         return None
     problem = Problem.of(metric, decay, costs(prior, loss), np.asarray(loss, dtype=np.float64))
     pieces = problem.pieces()
-    if len(pieces) == 1 and pieces[0].size == metric.size and pieces[0].shape == "line":
-        found = _line(problem, pieces[0], decay.alpha, cost)
-        proof = ExactDesignProof(problem.space, decay.alpha, prior, table, *found)
-        if proof.bound() == (value := proof.value()):
-            name = "two inputs (Fernandes, Thm 6.14)" if metric.size == 2 else "line, geometric mechanism"
-            reason = "" if metric.size == 2 else " (Theorem SC: single-crossing losses)"
-            return ExactOptimum(found[0], value, f"{name}{reason}, in fractions", proof)
+    factor = partial(exact_power, decay.alpha)
     if all(piece.size == 1 for piece in pieces) and (decay.alpha == 1 or not problem.space.lengths.any()):
         found = _constants(problem, cost)
         proof = ExactDesignProof(problem.space, decay.alpha, prior, table, *found)
@@ -65,27 +71,42 @@ def solve_exactly(
         return ExactOptimum(
             found[0], proof.value(), f"{words}: the best answer for each, in fractions", proof
         )
-    if len(pieces) == 1 and pieces[0].size == metric.size and pieces[0].shape == "uniform":
-        known = _uniform(problem, pieces[0], decay.alpha, cost)
-        if known is not None:
-            proof = ExactDesignProof(problem.space, decay.alpha, prior, table, *known)
-            if proof.bound() == (value := proof.value()):
-                words = "discrete metric, Bayes risk: randomised response on the most valuable inputs"
-                return ExactOptimum(known[0], value, f"{words}, in fractions", proof)
-    if cost.size > LARGEST_PROGRAM:
-        return None
-    return _program(problem, decay.alpha, prior, table, cost)
+    for name, form in in_fractions(problem, pieces, factor, cost):
+        proof = ExactDesignProof(problem.space, decay.alpha, prior, table, *form)
+        if proof.bound() == (value := proof.value()):
+            return ExactOptimum(form[0], value, name, proof)
+    return None
 
 
 Multiplied = tuple[ObjectArray, tuple[tuple[int, int, Fraction], ...]]
+# What a probability may shrink to along an edge of a length.
+Factor = Callable[[float], Fraction]
 
 
-def _line(problem: Problem, piece: Piece, alpha: Fraction, cost: ObjectArray) -> Multiplied:
+def in_fractions(
+    problem: Problem, pieces: list[Piece], factor: Factor, cost: ObjectArray, program: bool = True
+) -> Iterator[tuple[str, Multiplied]]:
+    """Channels with multipliers that may prove them optimal, each with its name; cheap ones first."""
+    whole = pieces[0] if len(pieces) == 1 and pieces[0].size == len(cost) else None
+    if whole is not None and whole.shape == "line":
+        name = "two inputs (Fernandes, Thm 6.14)" if whole.size == 2 else "line, geometric mechanism"
+        reason = "" if whole.size == 2 else " (Theorem SC: single-crossing losses)"
+        yield f"{name}{reason}, in fractions", _line(problem, whole, factor, cost)
+    if whole is not None and whole.shape == "uniform":
+        known = _uniform(problem, whole, factor, cost)
+        if known is not None:
+            words = "discrete metric, Bayes risk: randomised response on the most valuable inputs"
+            yield f"{words}, in fractions", known
+    if program and cost.size <= LARGEST_PROGRAM:
+        found = _program(problem, factor, cost)
+        if found is not None:
+            yield f"linear program in fractions, {cost.size} unknowns", found
+
+
+def _line(problem: Problem, piece: Piece, factor: Factor, cost: ObjectArray) -> Multiplied:
     order, _, through = piece.outward
     edges = through[order[1:]]
-    lengths = [int(problem.space.lengths[piece.edges[edge]]) for edge in edges.tolist()]
-    powers = {k: Fraction(alpha**k) for k in set(lengths)}
-    t = np.array([powers[k] for k in lengths], dtype=object)
+    t = np.array([factor(length) for length in problem.space.lengths[piece.edges[edges]].tolist()])
     # Group g of the piece is point groups[g] here, where nothing is merged.
     places = piece.groups[order]
     ordered, right, left = line_form(cost[places], t, t / (1 - t * t))
@@ -104,13 +125,13 @@ def _line(problem: Problem, piece: Piece, alpha: Fraction, cost: ObjectArray) ->
     return channel, tuple(multipliers)
 
 
-def _uniform(problem: Problem, piece: Piece, alpha: Fraction, cost: ObjectArray) -> Multiplied | None:
+def _uniform(problem: Problem, piece: Piece, factor: Factor, cost: ObjectArray) -> Multiplied | None:
     """Costs that one action lowers at each point of a discrete metric: randomised response on some of them.
 
     With V the largest (w_1 + … + w_k)/(1 + (k-1)·a) of what hits are worth, in falling order, an input among
     these k carries (w - a·V)/(1 - a) to every other one.
     """
-    a = alpha ** int(problem.space.lengths[piece.edges[0]])
+    a = factor(float(problem.space.lengths[piece.edges[0]]))
     most = np.array([max(row) for row in cost.tolist()], dtype=object)
     gain = most[:, None] - cost
     if a == 1 or (np.asarray(gain > 0, dtype=np.int64).sum(axis=0) > 1).any():
@@ -156,20 +177,18 @@ def _constants(problem: Problem, cost: ObjectArray) -> Multiplied:
     return channel, tuple(multipliers)
 
 
-def _program(
-    problem: Problem, alpha: Fraction, prior: NDArray[Any], table: ObjectArray, cost: ObjectArray
-) -> ExactOptimum | None:
+def _program(problem: Problem, factor: Factor, cost: ObjectArray) -> Multiplied | None:
     n, m = cost.shape
     pairs, lengths = problem.space.pairs, problem.space.lengths
     arcs = 2 * len(pairs)
     left = np.column_stack([pairs[:, 0], pairs[:, 1]]).ravel()
     right = np.column_stack([pairs[:, 1], pairs[:, 0]]).ravel()
-    factor = np.array([Fraction(alpha ** int(length)) for length in np.repeat(lengths, 2)], dtype=object)
+    shrunk = np.array([factor(length) for length in np.repeat(lengths, 2).tolist()], dtype=object)
     row = np.arange(arcs * m)
     arc, w = np.divmod(row, m)
     rows = np.concatenate([row, row, arcs * m + np.repeat(np.arange(n), m)])
     columns = np.concatenate([left[arc] * m + w, right[arc] * m + w, np.arange(n * m)])
-    values = np.concatenate([np.full(len(row), Fraction(1)), -factor[arc], np.full(n * m, Fraction(1))])
+    values = np.concatenate([np.full(len(row), Fraction(1)), -shrunk[arc], np.full(n * m, Fraction(1))])
     shape = (arcs * m + n, n * m)
     matrix = coo_array((values.astype(np.float64), (rows, columns)), shape=shape).tocsc()
     lower = np.concatenate([np.zeros(arcs * m), np.ones(n)])
@@ -200,9 +219,7 @@ def _program(
     multipliers = tuple(
         (int(arc[k]), int(w[k]), Fraction(vertex.dual[k])) for k in range(arcs * m) if vertex.dual[k] > 0
     )
-    channel = vertex.primal.reshape(n, m)
-    proof = ExactDesignProof(problem.space, alpha, prior, table, channel, multipliers)
-    return ExactOptimum(channel, vertex.value, f"linear program in fractions, {n * m} unknowns", proof)
+    return vertex.primal.reshape(n, m), multipliers
 
 
 # ── From any approximate channel to one that is private to the last bit ─────────────────────────────────────

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from sievert.channels import Channel, Privacy, target_metric
 from sievert.channels.priors import as_prior
 from sievert.design._exact import solve_exactly
+from sievert.design._fine import Fine, solve_finely
 from sievert.design._problem import Problem
-from sievert.design._solving import as_probabilities, solve_problem
+from sievert.design._solving import ROUNDING, as_probabilities, solve_problem
 from sievert.errors import GainError, MechanismError, TooLargeError
 from sievert.estimation import identifiability
 from sievert.measures import MatrixAdversary, table_adversary
@@ -174,8 +175,8 @@ def optimal_mechanism(
     method : "auto"; "closed" forms only; "program" for the linear program only; "interior" for an interior
         point over columns, which solves hundreds of places to a gap of about 1e-4; "spanner" for fewer
         constraints at a measured price; "exact" to insist on fractions
-    gap : share of the loss that the certificate may leave open, above 0 and at most 1; a 10⁻⁹ of the largest
-        loss is always near enough
+    gap : share of the loss that the certificate may leave open, above 0 and at most 1; where a problem has
+        more than a few hundred probabilities, a 10⁻⁹ of the largest loss is always near enough
     stretch : with method="spanner", the dilation aimed at
     device : where the interior point factors its matrices, such as "cuda" (extra `gpu`); the processor by
         default
@@ -270,12 +271,24 @@ def _certified(
     gap: float,
     stretch: float,
 ) -> OptimalMechanism:
-    """Floats that are multiples of 2^-53, with a certificate in ball arithmetic."""
+    """Floats that are multiples of 2^-53, with a certificate in ball arithmetic; finer where those miss.
+
+    A small problem whose loss is so little that rounding alone leaves a larger share of it open than was
+    asked for is settled in parts of 2^-bits.
+    """
     cost = costs(belief, wanted.table)
     table = np.asarray(wanted.table, dtype=np.float64)
     unit = _unit(table)
     problem = Problem.of(metric, decay, cost / unit, table / unit, gap)
     solved = solve_problem(problem, method, gap, stretch).scaled(unit)
+    before = float(cost.sum(axis=0).min())
+    open_ = solved.upper - solved.lower
+    # Settled but for what rounding leaves open, which is a larger share of a tiny loss than was asked for.
+    rounded = gap * abs(solved.upper) < open_ <= ROUNDING * max(1.0, float(np.abs(table).max()))
+    if rounded and method in ("auto", "closed"):
+        fine = solve_finely(problem, belief, wanted.table, gap, method)
+        if fine is not None:
+            return _in_fine_parts(fine, problem, belief, wanted, level, metric, before)
     proof = OptimalDesignProof(
         problem.space,
         decay,
@@ -293,11 +306,40 @@ def _certified(
         channel,
         solved.upper,
         solved.lower,
-        float(cost.sum(axis=0).min()),
+        before,
         level.eps,
         "; ".join(solved.methods),
         proof,
         solved.interrupted,
+    )
+
+
+def _in_fine_parts(
+    fine: Fine,
+    problem: Problem,
+    belief: NDArray[Any],
+    wanted: MatrixAdversary,
+    level: Privacy,
+    metric: Metric,
+    before: float,
+) -> OptimalMechanism:
+    points = metric.points
+    proof = OptimalDesignProof(
+        problem.space,
+        problem.decay,
+        belief,
+        wanted.table,
+        fine.found.counts,
+        fine.multipliers,
+        (),
+        fine.lower,
+        fine.upper,
+        tuple(points),
+        fine.found.bits,
+    )
+    channel = Channel.trusted(fine.channel, "exact", points, wanted.actions)
+    return OptimalMechanism(
+        channel, fine.upper, fine.lower, before, level.eps, fine.method, proof, interrupted=False
     )
 
 

@@ -24,7 +24,7 @@ from sievert.programs import Unsolved
 from sievert.proofs import SCALE, SPARE, Multipliers, ProofSpace, UniformPart, loss_above, loss_below
 from sievert.spaces import Edges, shortest_paths
 
-__all__ = ["Solved", "as_probabilities", "greedy_spanner", "solve_problem", "spanner_programs"]
+__all__ = ["ROUNDING", "Solved", "as_probabilities", "greedy_spanner", "solve_problem", "spanner_programs"]
 
 # However small a loss, this share of the largest may stay open.
 ROUNDING = 1e-9

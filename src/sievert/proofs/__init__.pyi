@@ -31,6 +31,9 @@ from ._documents import DocumentsProof as DocumentsProof
 from ._documents import Way as Way
 from ._estimation import LikelihoodProof as LikelihoodProof
 from ._estimation import TransportProof as TransportProof
+from ._fine import MOST_BITS_OF_ONE as MOST_BITS_OF_ONE
+from ._fine import FineMechanism as FineMechanism
+from ._fine import exact_costs as exact_costs
 from ._gaussian import GaussianGuessProof as GaussianGuessProof
 from ._gaussian_noise import GaussianNoiseProof as GaussianNoiseProof
 from ._groups import DirectedProof as DirectedProof
@@ -84,6 +87,7 @@ from ._response_guess import ResponseGuessProof as ResponseGuessProof
 from ._sampled import RunsProof as RunsProof
 from ._space import Decay as Decay
 from ._space import ProofSpace as ProofSpace
+from ._space import exact_power as exact_power
 from ._space import keeps_digits as keeps_digits
 from ._universal import BetterForPriorProof as BetterForPriorProof
 from ._universal import LargestGapProof as LargestGapProof

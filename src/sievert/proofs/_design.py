@@ -1,9 +1,9 @@
 """Proof that a mechanism is private and (nearly) the best: its loss, and a loss nobody can go below.
 
-The mechanism is a table of whole numbers over 2^53. Privacy is compared exactly. The lower bound holds for
-*any* multipliers y ≥ 0 on the constraints c[x,w] - e^(-εd(x,z))·c[z,w] ≥ 0: subtracting them from the loss
-leaves Σ_x Σ_w c[x,w]·(q[w,x] - Σ_z y[x,z,w] + Σ_z e^(-εd(z,x))·y[z,x,w]), and rows sum to 1, so no private
-mechanism is below Σ_x min_w of the bracket. Nothing of the solver's is trusted.
+The mechanism is a table of whole numbers over 2^53, or of more digits (`_fine`). Privacy is compared exactly.
+The lower bound holds for *any* multipliers y ≥ 0 on the constraints c[x,w] - e^(-εd(x,z))·c[z,w] ≥ 0:
+subtracting them from the loss leaves Σ_x Σ_w c[x,w]·(q[w,x] - Σ_z y[x,z,w] + Σ_z e^(-εd(z,x))·y[z,x,w]), and
+rows sum to 1, so no private mechanism is below Σ_x min_w of the bracket. Nothing of the solver's is trusted.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from scipy.sparse.csgraph import connected_components
 from sievert.arrays import FloatArray, IndexArray
 from sievert.numerics import UNIT, decimal
 from sievert.proofs._base import Proof, measured
+from sievert.proofs._fine import BITS_OF_ONE, MOST_BITS_OF_ONE, FineMechanism, exact_costs
 from sievert.proofs._reading import entries, floats, fraction, indices, listed, whole
 from sievert.proofs._space import Decay, ProofSpace
 
@@ -92,13 +93,14 @@ class OptimalDesignProof(Proof):
     ----------
     space, decay : which probabilities may shrink by how much along which edges
     prior, loss : entries as given (fractions exactly, floats as they are); loss is [action, point]
-    counts : mechanism in parts of 2^53, [point, action]
-    multipliers, uniform : the dual certificate
+    counts : mechanism in parts of 2^bits, [point, action]
+    multipliers, uniform : the dual certificate; beyond 53 bits, multipliers are in parts of 2^bits too
     lower, upper : what is claimed
+    bits : 53, as floats have, or up to 4096 where a loss is smaller than that
     """
 
     kind: ClassVar[str] = "optimal design"
-    found: ClassVar[tuple[str, ...]] = ("counts", "multipliers", "uniform", "lower", "upper")
+    found: ClassVar[tuple[str, ...]] = ("counts", "multipliers", "uniform", "lower", "upper", "bits")
     grounds: ClassVar[str] = (
         "weak duality of linear programming: multipliers of the constraints bound every private mechanism"
     )
@@ -106,22 +108,25 @@ class OptimalDesignProof(Proof):
     decay: Decay
     prior: NDArray[Any]
     loss: NDArray[Any]
-    counts: NDArray[np.int64]
+    counts: NDArray[Any]
     multipliers: Multipliers
     uniform: tuple[UniformPart, ...]
     lower: float
     upper: float
     labels: tuple[Any, ...] = field(default=())
+    bits: int = BITS_OF_ONE
 
     def data(self) -> dict[str, Any]:
+        fine = self.bits > BITS_OF_ONE
         return {
             "space": self.space.to_data(),
             **self.decay.to_data(),
             "prior": _texts(self.prior),
             "loss": [_texts(row) for row in self.loss],
-            "counts": self.counts.tolist(),
+            **({"bits": self.bits} if fine else {}),
+            "counts": [list(map(str, row)) for row in self.counts] if fine else self.counts.tolist(),
             "multipliers": [
-                [int(a), int(w), float(v)]
+                [int(a), int(w), str(v) if fine else float(v)]
                 for a, w, v in zip(
                     self.multipliers.arc, self.multipliers.output, self.multipliers.value, strict=True
                 )
@@ -140,16 +145,18 @@ class OptimalDesignProof(Proof):
         arrows = entries(data["multipliers"])
         if any(len(entry) != 3 for entry in arrows):
             raise ValueError("a multiplier is a triple of arc, output and value")
+        bits = whole(data.get("bits", BITS_OF_ONE), BITS_OF_ONE, MOST_BITS_OF_ONE)
+        values = [entry[2] for entry in arrows]
         return cls(
             ProofSpace.from_data(data["space"]),
             Decay.from_data(data),
             _numbers(data["prior"]),
             np.array([_numbers(row) for row in entries(data["loss"])]),
-            parts_of_one(data["counts"]),
+            parts_of_one(data["counts"], bits),
             Multipliers(
                 indices([entry[0] for entry in arrows]),
                 indices([entry[1] for entry in arrows]),
-                floats([entry[2] for entry in arrows]),
+                floats(values) if bits == BITS_OF_ONE else _wholes(values),
             ),
             tuple(
                 UniformPart(indices(part["points"]), indices(part["group"]), floats(part["price"]))
@@ -158,6 +165,7 @@ class OptimalDesignProof(Proof):
             float(fraction(data["lower"])),
             float(fraction(data["upper"])),
             tuple(listed(data.get("labels", []))),
+            bits,
         )
 
     def check(self) -> None:
@@ -166,16 +174,33 @@ class OptimalDesignProof(Proof):
         if self.prior.shape != (n,) or self.loss.shape != (m, n) or self.space.size != n:
             raise ValueError("prior, loss, mechanism and space do not fit each other")
         _check_prior(self.prior)
-        check_private(self.space, self.decay, self.counts)
-        cost = costs(self.prior, self.loss)
-        upper = loss_above(cost, self.counts)
+        if self.bits > BITS_OF_ONE:
+            bounds: tuple[float | Fraction, float | Fraction] = self._finely()
+        else:
+            bounds = self._in_floats()
+        upper, lower = bounds
         if not upper <= self.upper:
-            raise ValueError(f"the mechanism may lose {upper!r}, more than the {self.upper!r} claimed")
-        lower = loss_below(self.space, self.decay, cost, self.multipliers, self.uniform)
+            raise ValueError(f"the mechanism may lose {float(upper)!r}, more than the {self.upper!r} claimed")
         if not lower >= self.lower:
-            raise ValueError(f"the certificate proves only {lower!r}, less than the {self.lower!r} claimed")
+            raise ValueError(
+                f"the certificate proves only {float(lower)!r}, less than the {self.lower!r} claimed"
+            )
         if self.lower > self.upper:
             raise ValueError("the lower bound exceeds the upper bound")
+
+    def _in_floats(self) -> tuple[float, float]:
+        check_private(self.space, self.decay, self.counts)
+        cost = costs(self.prior, self.loss)
+        lower = loss_below(self.space, self.decay, cost, self.multipliers, self.uniform)
+        return loss_above(cost, self.counts), lower
+
+    def _finely(self) -> tuple[Fraction, Fraction]:
+        if self.uniform:
+            raise ValueError("a mechanism of more than 53 bits is proved by multipliers alone")
+        mechanism, cost = FineMechanism(self.counts, self.bits), exact_costs(self.prior, self.loss)
+        mechanism.check(self.space, self.decay)
+        lower = mechanism.loss_below(self.space, self.decay, cost, self.multipliers)
+        return mechanism.loss(cost), lower
 
     def proved(self) -> str:
         self.check()
@@ -408,6 +433,15 @@ def _numbers(values: list[Any]) -> NDArray[Any]:
     return array
 
 
-def parts_of_one(rows: Any) -> NDArray[np.int64]:
-    """A mechanism's whole numbers, in parts of 2^53."""
+def _wholes(values: list[Any]) -> NDArray[Any]:
+    """Multipliers in parts of a fine grid."""
+    found = np.empty(len(values), dtype=object)
+    found[:] = [whole(value, 0) for value in values]
+    return found
+
+
+def parts_of_one(rows: Any, bits: int = BITS_OF_ONE) -> NDArray[Any]:
+    """A mechanism's whole numbers, in parts of 2^bits."""
+    if bits > BITS_OF_ONE:
+        return FineMechanism.read(rows, bits).counts
     return np.array([[whole(value, 0, SCALE) for value in row] for row in entries(rows)], dtype=np.int64)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sievert.arrays import FloatArray, IndexArray
-from sievert.numerics import UNIT, exp_above, exp_enclosure, exp_upper, rounded_to, sum_error
+from sievert.numerics import UNIT, exp_above, exp_below, exp_enclosure, exp_upper, rounded_to, sum_error
 from sievert.proofs._reading import flag, floats, fraction, pairs, whole
 from sievert.spaces import Edges, closure, least_lengths, shortest_paths
 
@@ -368,6 +368,13 @@ class Decay:
             high = np.array([rounded_to(power, down=False) for power in powers])
         low, high = np.minimum(low, 1.0), np.minimum(high, 1.0)
         return low[inverse].reshape(lengths.shape), high[inverse].reshape(lengths.shape)
+
+    def ends(self, length: float) -> tuple[Fraction, Fraction]:
+        """Fractions proved to enclose e^(-ε·length), a relative 1e-30 apart at most."""
+        if self.eps is None:
+            return (self._power(length),) * 2
+        exponent = -self.eps * Fraction(length)
+        return exp_below(exponent), exp_above(exponent)
 
     def growth_above(self, length: float) -> float:
         """A float proved to be at least e^(ε·length); inf where it overflows."""

@@ -1658,30 +1658,32 @@ def optimal_design(proof: Content) -> str:
     """A private mechanism, what it loses, and what no private one loses less than."""
     space, eps, alpha = Space.read(proof["space"]), maybe(proof.get("eps")), maybe(proof.get("alpha"))
     require_one_level(eps, alpha)
-    known = {length: shrunk(length, eps, alpha) for length in set(space.lengths)}
-    counts = counted_rows(proof["counts"], UNIT, space.size)
+    bits = whole(proof.get("bits", 53), 53, 4096)
+    known = {length: shrunk(length, eps, alpha, BITS + bits - 53) for length in set(space.lengths)}
+    counts = counted_rows(proof["counts"], 2**bits, space.size)
     m = len(counts[0])
+    require(bits == 53 or not items(proof["uniform"]), "beyond 53 bits no part is uniform")
     prior, loss = vector(proof["prior"], space.size), matrix(proof["loss"], m, space.size)
     about_one(prior)
     space.require_private(counts, lambda e: known[space.lengths[e]][1], "the mechanism")
-    Work.spend(6 * space.size * m)
+    Work.spend(6 * space.size * m * (1 + bits // 512))
     rows = zip(prior, columns_of(loss), counts, strict=True)
     spent = total(p * dot(losses, list(map(Fraction, row))) for p, losses, row in rows)
     lower, upper = (Fraction(nearest(proof[name])) for name in ("lower", "upper"))
-    require(spent / UNIT <= upper, "the mechanism loses more than is claimed")
-    require(lower <= _design_bound(space, known, prior, loss, proof), "the multipliers prove less than lower")
+    require(spent / 2**bits <= upper, "the mechanism loses more than is claimed")
+    require(lower <= _proved(space, known, prior, loss, proof, bits), "the multipliers prove less than lower")
     ordered(lower, upper)
     name = f"ε = {eps}" if eps is not None else f"e^-ε = {alpha}"
     about = f"the mechanism on {space.size} inputs is private with {name} and loses at most {shown(upper)}"
     return f"{about}; no such mechanism loses less than {shown(lower, False)}"
 
 
-def shrunk(length: float, eps: Fraction | None, alpha: Fraction | None) -> Ends:
-    """e^(-ε·length) rounded outwards to 2^-BITS, or alpha^length."""
+def shrunk(length: float, eps: Fraction | None, alpha: Fraction | None, digits: int) -> Ends:
+    """e^(-ε·length) rounded outwards to 2^-digits, or alpha^length."""
     if eps is None:
         return (power(alpha or ZERO, length),) * 2
     low, high = exp_ends(-eps * Fraction(length))
-    return dyadic(math.floor(low * 2**BITS), -BITS), dyadic(math.ceil(high * 2**BITS), -BITS)
+    return dyadic(math.floor(low * 2**digits), -digits), dyadic(math.ceil(high * 2**digits), -digits)
 
 
 def on_arcs(space: Space, value: Any, read: Callable[[Any], int]) -> Iterator[tuple[Any, ...]]:
@@ -1696,20 +1698,21 @@ def on_arcs(space: Space, value: Any, read: Callable[[Any], int]) -> Iterator[tu
 Known = dict[float, Ends]
 
 
-def _design_bound(space: Space, known: Known, prior: Vector, loss: Matrix, proof: Content) -> Fraction:
+def _proved(space: Space, known: Known, prior: Vector, loss: Matrix, proof: Content, bits: int) -> Fraction:
     """Σ_x min_w of the brackets, and the share of uniform parts by their prices.
 
-    What multipliers change is counted in whole numbers of 2^-BITS, rounded so that brackets only fall."""
+    What multipliers change is counted in whole numbers of 2^-digits, rounded so that brackets only fall."""
+    digits = BITS + bits - 53
     changes = [[0] * len(loss) for _ in range(space.size)]
-    below = {length: math.floor(q * 2**BITS) for length, (q, _) in known.items()}
+    below = {length: math.floor(q * 2**digits) for length, (q, _) in known.items()}
     for left, right, length, w, value in on_arcs(space, proof["multipliers"], position):
-        above, under = double(value).as_integer_ratio()
+        above, under = double(value).as_integer_ratio() if bits == 53 else (whole(value), 2**bits)
         require(above >= 0, "a multiplier is negative")
-        changes[left][position(w, len(loss))] += -(above << BITS) // under
+        changes[left][position(w, len(loss))] += -(above << digits) // under
         changes[right][w] += above * below[length] // under
     costs = columns_of(weighted(loss, prior))
     rows = zip(costs, changes, strict=True)
-    least = [min(c + dyadic(d, -BITS) for c, d in zip(cost, change, strict=True)) for cost, change in rows]
+    least = [min(c + dyadic(d, -digits) for c, d in zip(cost, change, strict=True)) for cost, change in rows]
     seen: set[int] = set()
     bound = total(least)
     for part in map(table, items(proof["uniform"])):
