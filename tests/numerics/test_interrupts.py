@@ -3,7 +3,7 @@
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -69,6 +69,14 @@ class Endless:
                 signal.raise_signal(signal.SIGINT)
             for callback in list(self.cbIpmInterrupt.callbacks):
                 callback(self)
+
+
+@pytest.fixture(autouse=True)
+def hears_interrupts() -> Iterator[None]:
+    """A shell that starts the suite in the background has it ignore Ctrl-C, and so all that it starts."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def test_an_interrupted_solver_stops_and_says_so() -> None:
