@@ -6,9 +6,11 @@ of its sides or in a corner of it, where all that lies beyond is added.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
-from sievert.arrays import FloatArray
+from sievert.arrays import FloatArray, IntArray
 from sievert.channels._lattice import Lattice
 
 __all__ = ["LogKernels"]
@@ -54,6 +56,20 @@ class LogKernels:
         if end_row:
             return self.side_row
         return self.side_column if end_column else self.inside
+
+    def by_table(self, outputs: IntArray) -> Iterator[tuple[FloatArray, IntArray]]:
+        """Each table that some of the outputs (rows of two) need, with these outputs."""
+        rows, columns = self.shape
+        end_row = (outputs[:, 0] == 0) | (outputs[:, 0] == rows - 1)
+        end_column = (outputs[:, 1] == 0) | (outputs[:, 1] == columns - 1)
+        for table, chosen in (
+            (self.inside, ~end_row & ~end_column),
+            (self.side_row, end_row & ~end_column),
+            (self.side_column, ~end_row & end_column),
+            (self.corner, end_row & end_column),
+        ):
+            if chosen.any():
+                yield table, outputs[chosen]
 
 
 def _ends(logs: FloatArray, beyond: FloatArray | float) -> FloatArray:

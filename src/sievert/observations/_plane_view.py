@@ -48,6 +48,8 @@ LARGEST_DISTRICTS = 200_000_000
 # Likelihoods that one simulation looks at by default, and how many places it draws.
 SIMULATED = 20_000_000
 FEWEST, MOST = 200, 20_000
+# Likelihoods that are looked up at once.
+GATHERED = 200_000
 
 BY_CAPACITY = "bound: the capacity of the noise for each further release"
 BY_DISTANCE = "bound: ε adds up, by the distance of cells"
@@ -491,7 +493,7 @@ class PlaneView(OneRecord):
         logs = log_of(self.grid)
         hits = 0
         middles = np.median(noisy, axis=1).astype(np.int64)
-        for place, seen, middle in zip(cells.tolist(), noisy.tolist(), middles.tolist(), strict=True):
+        for place, seen, middle in zip(cells.tolist(), noisy, middles.tolist(), strict=True):
             belief, corner = self._believed(logs, seen, middle, reach)
             row, column = place[0] - corner[0], place[1] - corner[1]
             hits += _is_hit(belief, row, column, tries, radius)
@@ -510,7 +512,7 @@ class PlaneView(OneRecord):
         return min(wide, max(self.noise.region.shape))
 
     def _believed(
-        self, logs: FloatArray, seen: list[list[int]], middle: list[int], reach: int
+        self, logs: FloatArray, seen: IntArray, middle: list[int], reach: int
     ) -> tuple[FloatArray, tuple[int, int]]:
         """ln of the belief in the cells around the middle of the noisy ones, and the first of them."""
         rows, columns = self.noise.region.shape
@@ -518,9 +520,11 @@ class PlaneView(OneRecord):
         high, wide = min(rows, middle[0] + reach + 1), min(columns, middle[1] + reach + 1)
         total = logs[low:high, left:wide].copy()
         down, across = np.arange(low, high), np.arange(left, wide)
-        for row, column in seen:
-            table = self.noise.kernels.of(row, column)
-            total += table[np.abs(down - row)[:, None], np.abs(across - column)]
+        size = max(1, GATHERED // total.size)
+        for table, outputs in self.noise.kernels.by_table(seen):
+            for block in (outputs[start : start + size] for start in range(0, len(outputs), size)):
+                away = np.abs(down - block[:, :1])[:, :, None], np.abs(across - block[:, 1:])[:, None, :]
+                total += table[away].sum(axis=0)
         return total, (low, left)
 
 
