@@ -109,7 +109,7 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local, "NOTED", 2)
 
 
-def prepared(folder: Path, kind: str, budget: str = "person = 100.0") -> Path:
+def prepared(folder: Path, kind: str, budget: str = "person = 5.0") -> Path:
     folder.mkdir(parents=True)
     with (folder / "data.csv").open("w", newline="") as stream:
         writer = csv.writer(stream)
