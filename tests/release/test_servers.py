@@ -192,7 +192,8 @@ def postgres(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
             command = [str(found[-1].parent / tool), "-D", f"{home}/data", *given]
             subprocess.run(command, check=True, cwd=home, stdout=subprocess.DEVNULL, timeout=60, **told)  # type: ignore[call-overload]
 
-        call("initdb", "-U", "ann", "-A", "trust", "-E", "UTF8", "--locale=C", "--lc-ctype=C.UTF-8", "--no-sync")
+        locale = ("--locale=C", "--lc-ctype=C.UTF-8")
+        call("initdb", "-U", "ann", "-A", "trust", "-E", "UTF8", *locale, "--no-sync")
         settings = (
             f"-c listen_addresses='' -c unix_socket_directories={home} -c fsync=off -c log_statement=all"
         )
