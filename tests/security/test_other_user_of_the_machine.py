@@ -17,6 +17,7 @@ import sievert as sv
 from sievert.errors import LedgerError, OutputError
 from sievert.ledger import Reservation
 from sievert.tables._databases import Spark
+from sievert.tables._engines import LocalRay
 
 # ── the studio's link ───────────────────────────────────────────────────────────────────────────────
 
@@ -222,3 +223,33 @@ def test_spark_is_begun_so_that_what_it_spills_is_private(monkeypatch: pytest.Mo
         assert noted == [0o077] and os.umask(0o022) == 0o022
     finally:
         os.umask(before)
+
+
+@pytest.mark.parametrize("place", ["short", "long"])
+def test_a_ray_that_is_begun_lies_in_a_folder_of_ours_and_asks_for_a_token(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    """Formerly its folders were those of /tmp/ray, where Ray lets everybody write beside its sockets."""
+    ray = pytest.importorskip("ray", reason="needs Ray (extra cluster)")
+    noted: list[tuple[str, str, int]] = []
+
+    def begun(**settings: Any) -> None:
+        folder = Path(settings["_temp_dir"])
+        noted.append((str(folder), os.environ["RAY_AUTH_TOKEN"], folder.parent.stat().st_mode & 0o777))
+        raise RuntimeError("no memory")
+
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(ray, "shutdown", lambda: None)
+    monkeypatch.setattr(ray, "init", begun)
+    monkeypatch.delenv("RAY_AUTH_TOKEN", raising=False)
+    monkeypatch.setenv("RAY_TMPDIR", "/tmp" if place == "short" else str(tmp_path))
+    for _ in range(2):
+        with pytest.raises(OutputError, match="cannot be reached or begun"):
+            LocalRay().start(None)
+    (first, token, mode), (second, other, _) = noted
+    assert mode == 0o700 and first != second and len(token) > 40 and token != other
+    assert len(first) <= 46 and not Path(first).parent.exists() and "RAY_AUTH_TOKEN" not in os.environ
+    monkeypatch.setenv("RAY_AUTH_TOKEN", "of the owner")
+    with pytest.raises(OutputError):
+        LocalRay().start(None)
+    assert noted[-1][1] == os.environ["RAY_AUTH_TOKEN"] == "of the owner"

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import os
 import pickle
+import secrets
 import socket
+import tempfile
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 from urllib.parse import urlsplit
 
@@ -39,6 +41,9 @@ AHEAD = 2
 FEWEST_ROWS = 10_000_000
 CLUSTER_PORT = 10001
 CONNECT_SECONDS = 10.0
+TOKEN = "RAY_AUTH_TOKEN"
+# Of a folder for Ray: the paths of sockets below it are 107 bytes at most.
+LONGEST_PLACE = 24
 
 
 class Workers(ABC):
@@ -229,8 +234,8 @@ class _Ray(Engine):
     """What both engines on Ray have in common."""
 
     @abstractmethod
-    def connection(self) -> dict[str, Any]:
-        """How Ray is begun or reached."""
+    def connection(self) -> AbstractContextManager[dict[str, Any]]:
+        """How Ray is begun or reached, for as long as it is used."""
 
     def start(self, shared: Any, rows: int | None = None) -> Workers:
         try:
@@ -239,21 +244,29 @@ class _Ray(Engine):
             raise FileError(
                 'release.engine: Ray is not installed; install sievert[cluster], or use engine = "processes"'
             ) from None
-        own = not ray.is_initialized()
-        if own:
-            try:
-                ray.init(log_to_driver=False, configure_logging=False, **self.connection())
-            except SievertError:
-                raise
-            except ImportError as problem:
-                raise FileError(f"release.engine: {problem}; install sievert[cluster]") from None
-            except Exception as problem:
-                raise OutputError(
-                    f"release.engine: Ray cannot be reached or begun {self.words} "
-                    f"({type(problem).__name__}: {str(problem).splitlines()[0] if str(problem) else ''}); "
-                    "nothing was charged. See that the cluster runs, with the same versions of Python and Ray"
-                ) from None
-        return _RayWorkers(shared, own)
+        with ExitStack() as ended:
+            if not ray.is_initialized():
+                self._begin(ray, ended)
+            workers = _RayWorkers(shared)
+            workers.ended = ended.pop_all()
+            return workers
+
+    def _begin(self, ray: Any, ended: ExitStack) -> None:
+        """Begin or reach Ray, to be left when the stack is closed."""
+        try:
+            settings = ended.enter_context(self.connection())
+            ended.callback(_left, ray)
+            ray.init(log_to_driver=False, configure_logging=False, **settings)
+        except SievertError:
+            raise
+        except ImportError as problem:
+            raise FileError(f"release.engine: {problem}; install sievert[cluster]") from None
+        except Exception as problem:
+            raise OutputError(
+                f"release.engine: Ray cannot be reached or begun {self.words} "
+                f"({type(problem).__name__}: {str(problem).splitlines()[0] if str(problem) else ''}); "
+                "nothing was charged. See that the cluster runs, with the same versions of Python and Ray"
+            ) from None
 
 
 @kind(Engine, "ray")
@@ -264,13 +277,16 @@ class LocalRay(_Ray):
         Positive | None, Field(description="how many processes; as many as there are processors unless given")
     ] = None
 
-    def connection(self) -> dict[str, Any]:
-        return {
-            "address": "local",
-            "num_cpus": self.workers,
-            "include_dashboard": False,
-            "object_store_memory": 80 * 2**20,
-        }
+    @contextmanager
+    def connection(self) -> Iterator[dict[str, Any]]:
+        with _only_ours() as folder:
+            yield {
+                "address": "local",
+                "num_cpus": self.workers,
+                "include_dashboard": False,
+                "object_store_memory": 80 * 2**20,
+                "_temp_dir": folder,
+            }
 
     @property
     def words(self) -> str:
@@ -298,7 +314,7 @@ class RayCluster(_Ray):
             raise ValueError("an address is ray://host:port and nothing else, without a name or password")
         return text
 
-    def connection(self) -> dict[str, Any]:
+    def connection(self) -> AbstractContextManager[dict[str, Any]]:
         # What its head answers is unpickled, which runs it.
         require_allowed(self.address, "release.engine", asks=False)
         parts = urlsplit(self.address)
@@ -306,22 +322,58 @@ class RayCluster(_Ray):
         with socket.create_connection(
             (str(parts.hostname), parts.port or CLUSTER_PORT), timeout=CONNECT_SECONDS
         ):
-            return {"address": self.address}
+            return nullcontext({"address": self.address})
 
     @property
     def words(self) -> str:
         return f"by the Ray cluster at {self.address}"
 
 
+@contextmanager
+def _only_ours() -> Iterator[str]:
+    """A folder for a Ray that is begun inside, which asks for a token that it alone is told.
+
+    Ray lets every user write in its folder, where its sockets lie: so it lies in one that only we enter.
+    """
+    place = os.environ.get("RAY_TMPDIR") or tempfile.gettempdir()
+    if os.name != "nt" and len(os.fsencode(place)) > LONGEST_PLACE:
+        place = "/tmp"
+    own = TOKEN not in os.environ
+    with tempfile.TemporaryDirectory(prefix="sievert-", dir=place, ignore_cleanup_errors=True) as folder:
+        try:
+            if own:
+                os.environ[TOKEN] = secrets.token_hex(32)
+                _forget_token()
+            yield os.path.join(folder, "ray")
+        finally:
+            if own:
+                del os.environ[TOKEN]
+                _forget_token()
+
+
+def _forget_token() -> None:
+    """Have Ray read its token anew, which it keeps for as long as a process lives."""
+    with suppress(Exception):  # a Ray that knows no tokens
+        from ray._raylet import AuthenticationTokenLoader
+
+        AuthenticationTokenLoader.instance().reset_cache()
+
+
+def _left(ray: Any) -> None:
+    """Leave Ray; a cluster that is gone cannot be left."""
+    with suppress(Exception):
+        ray.shutdown()
+
+
 class _RayWorkers(Workers):
     """Tasks of Ray, which does one again itself whose worker died."""
 
-    def __init__(self, shared: Any, own: bool) -> None:
+    def __init__(self, shared: Any) -> None:
         import ray
 
         self._ray: Any = ray
         super().__init__(shared, max(1, int(self._ray.cluster_resources().get("CPU", 1))))
-        self._own = own
+        self.ended = ExitStack()
         self._object = ray.put(pickle.dumps(shared))
         self._task = ray.remote(max_retries=MOST_DEATHS - 1)(_done_by_ray)
 
@@ -345,9 +397,7 @@ class _RayWorkers(Workers):
 
     def close(self) -> None:
         del self._object
-        if self._own:
-            with suppress(Exception):  # a cluster that is gone cannot be left
-                self._ray.shutdown()
+        self.ended.close()
 
 
 def _done_by_ray(work: Work, task: Any, named: list[Any]) -> Any:
