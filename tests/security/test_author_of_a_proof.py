@@ -25,6 +25,7 @@ from sievert.proofs._base import _kinds
 from sievert.verification import check_about
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "proofs"))
+from opinions import CHECKER
 from test_every_check import BASES
 
 Content = dict[str, Any]
@@ -650,6 +651,37 @@ def test_a_number_that_is_none_is_refused_by_both_checkers(folder: Path, tmp_pat
         [sys.executable, str(checker_path()), str(proof)], capture_output=True, text=True, check=False
     )
     assert alone.returncode in (1, 2) and "Traceback" not in alone.stdout + alone.stderr
+
+
+# A number of the claim just beside a round one, which the sentence may not say instead of it.
+BESIDE: dict[str, tuple[Content, str]] = {
+    "noisy codes": ({"eps": "0.99999999"}, "ε = 1,"),
+    "documents": ({"eps": "0.49999999"}, "is 0.5·d"),
+    "divergence": ({"rho": "0.09999999", "divergence": "0.19999998"}, "ρ = 0.1 the"),
+    "one order": ({"order": "1.49999999"}, "order 1.5 the"),
+    "Gaussian": ({"mu": "0.9999999999", "lower": "0.546", "upper": "0.547"}, "most 1 standard"),
+    "leakage design": ({"budget": 0.50000000000003}, "most 0.5;"),
+    "additive": ({"upper": "0.50000000000001"}, "more than 0.5 on"),
+    "runs": (
+        {"confidence": "0.999999997", "eps": "1/5", "delta": "0", "low": "0.5", "high": "0.4"},
+        "with 100% confidence",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_no_sentence_rounds_a_claim_to_another_one(name: str) -> None:
+    """Formerly six digits were shown: "with 100% confidence", or ε = 1 for what is proved at 0.99999999."""
+    changes, words = BESIDE[name]
+    content = BASES[name]()
+    for key, value in changes.items():
+        content[key] = {**content[key], **value} if isinstance(value, dict) else value
+    found = proof_from_dict(content).verify()
+    assert found.holds, found
+    assert words not in found.statement, found.statement
+    assert "100 times in" not in found.meaning and " 0 times in" not in found.meaning
+    verdict, statement, *_ = CHECKER.check(content)
+    assert verdict and words not in statement and "100% confidence" not in statement, statement
 
 
 @pytest.mark.parametrize(

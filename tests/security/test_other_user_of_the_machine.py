@@ -16,8 +16,10 @@ import pytest
 import sievert as sv
 from sievert.errors import LedgerError, OutputError
 from sievert.ledger import Reservation
+from sievert.tables import asking_about_hosts, write_bytes
 from sievert.tables._databases import Spark
 from sievert.tables._engines import LocalRay
+from sievert.tables._hosts import require_allowed
 
 # ── the studio's link ───────────────────────────────────────────────────────────────────────────────
 
@@ -253,3 +255,39 @@ def test_a_ray_that_is_begun_lies_in_a_folder_of_ours_and_asks_for_a_token(
     with pytest.raises(OutputError):
         LocalRay().start(None)
     assert noted[-1][1] == os.environ["RAY_AUTH_TOKEN"] == "of the owner"
+
+
+def test_a_private_file_is_not_open_to_others_while_it_is_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Formerly what was written under another name first had the mode that the umask left, until its end."""
+    target, modes, write = tmp_path / "report.html", [], os.write
+
+    def noted(descriptor: int, content: Any) -> int:
+        modes.append(os.fstat(descriptor).st_mode & 0o777)
+        return write(descriptor, content)
+
+    before = os.umask(0o022)
+    try:
+        target.touch(0o600)
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "write", noted)
+            write_bytes(target, b"<p>of the owner</p>")
+        assert modes == [0o600] and target.stat().st_mode & 0o777 == 0o600
+        target.chmod(0o640)
+        write_bytes(target, b"<p>of the group</p>")
+        assert target.stat().st_mode & 0o777 == 0o640
+    finally:
+        os.umask(before)
+
+
+@pytest.mark.usefixtures("open_umask")
+def test_the_list_of_hosts_lies_behind_closed_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Formerly the folders above the last were made as the umask said: with 000 for everybody to write in."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home" / "config"))
+    with asking_about_hosts(lambda _: True):
+        require_allowed("postgres://127.0.0.1:5432/clinic", "data.source")
+    made = [tmp_path / "home", *(tmp_path / "home").rglob("*")]
+    assert [path.stat().st_mode & 0o777 for path in made] == [0o700, 0o700, 0o700, 0o600]

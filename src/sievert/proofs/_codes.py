@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
 
-from sievert.numerics import decimal, exp_above, exp_below
+from sievert.numerics import decimal, eps_in_words, exp_above, exp_below
 from sievert.proofs._base import Proof, in_percent_of
 from sievert.proofs._reading import fraction, whole
 
@@ -132,9 +132,10 @@ class CodesProof(Proof):
             raise ValueError("the law of the loss does not prove so small a guess")
         times = "" if self.releases == 1 else f", released {self.releases} times under the same hash"
         return (
-            f"codes of {self.bits} coordinates, each flipped with ε = {float(self.eps):g}{times}, of two "
-            f"users whose coordinates differ with probability {float(self.distance):g} over the draw of the "
-            f"public hash: they are told apart by {decimal(self.xi, DIGITS, False)} nats at most but for "
+            f"codes of {self.bits} coordinates, each flipped with ε = {eps_in_words(self.eps)}{times}, of "
+            "two users whose coordinates differ with probability "
+            f"{eps_in_words(self.distance)} over the draw of the public hash: they are told apart by "
+            f"{decimal(self.xi, DIGITS, False)} nats at most but for "
             f"δ = {decimal(self.delta, DIGITS, False)}, and a guess between them is right with probability "
             f"{decimal(self.guess, DIGITS, False)} at most (Fernandes, Def 10.4.1)"
         )

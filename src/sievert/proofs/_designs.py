@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.arrays import FloatArray, ObjectArray
-from sievert.numerics import UNIT, decimal
+from sievert.numerics import UNIT, decimal, eps_in_words
 from sievert.proofs._base import Proof, measured, rows_from
 from sievert.proofs._design import SCALE, costs, loss_above, parts_of_one, require_rows
 from sievert.proofs._reading import entries, floats, fraction, fractions, whole
@@ -239,14 +239,14 @@ class LeakageDesignProof(Proof):
         )
         return (
             f"the mechanism on {len(self.prior)} inputs {first} {high} and {second} at most "
-            f"{self.budget:.12g}; no mechanism within that goes below {low}"
+            f"{eps_in_words(Fraction(self.budget))}; no mechanism within that goes below {low}"
         )
 
     def meaning(self) -> str:
         first, second = WORDS[self.family]
         return (
             f"this mechanism {first} {measured(self.upper, down=False)}, and no other that {second} "
-            f"{self.budget:.6g} at most comes below {measured(self.lower, down=True)}."
+            f"{eps_in_words(Fraction(self.budget))} at most comes below {measured(self.lower, down=True)}."
         )
 
 

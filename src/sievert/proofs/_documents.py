@@ -15,7 +15,7 @@ from fractions import Fraction
 from math import isqrt
 from typing import Any, ClassVar
 
-from sievert.numerics import decimal, exp_below
+from sievert.numerics import decimal, eps_in_words, exp_below
 from sievert.proofs._base import Proof, in_percent_of
 from sievert.proofs._reading import entries, fraction, fractions, listed, whole
 
@@ -118,8 +118,8 @@ class DocumentsProof(Proof):
             raise ValueError("so many nats do not prove the guess that is stated")
         times = "a release" if self.releases == 1 else f"{self.releases} releases together"
         return (
-            f"where every word goes through a mechanism that is {float(self.eps):g}·d-private, what {times} "
-            f"of any of the {len(self.bags)} documents favours it over another by is "
+            f"where every word goes through a mechanism that is {eps_in_words(self.eps)}·d-private, what "
+            f"{times} of any of the {len(self.bags)} documents favours it over another by is "
             f"{decimal(self.nats, DIGITS, False)} nats at most, and a guess which of them it is, each as "
             f"likely before, is right with probability {decimal(self.guess, DIGITS, False)} at most "
             "(Fernandes, Thm 9.2)"

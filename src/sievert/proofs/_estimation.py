@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from sievert.arrays import AnyArray
-from sievert.numerics import at_most
+from sievert.numerics import at_most, eps_in_words
 from sievert.proofs._base import ROUNDING, Proof, exact_rows, measured, rows_from, texts_of
 from sievert.proofs._reading import entries, fraction, fractions, listed, whole
 
@@ -91,14 +91,14 @@ class LikelihoodProof(Proof):
         nats = self._nats()
         return (
             f"no distribution of these {len(self.distribution)} values has a log-likelihood of the "
-            f"{float(self.reports):g} reports that is larger by more than {nats} nats"
+            f"{eps_in_words(self.reports)} reports that is larger by more than {nats} nats"
         )
 
     def meaning(self) -> str:
         nats = self._nats()
         return (
             f"among all distributions of the {len(self.distribution)} values, none explains the "
-            f"{float(self.reports):g} reports better than this one by more than a factor of e^{nats}."
+            f"{eps_in_words(self.reports)} reports better than this one by more than a factor of e^{nats}."
         )
 
     def _nats(self) -> str:
@@ -238,7 +238,7 @@ class TransportProof(Proof):
         """Check the plan, the potentials and both bounds."""
         self._check()
         return (
-            f"the Kantorovich distance is {float(self.lower):.12g}, to within "
+            f"the Kantorovich distance is {eps_in_words(self.lower)}, to within "
             f"{at_most(self.upper - self.lower, 2)}"
         )
 

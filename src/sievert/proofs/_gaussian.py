@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import flint
 
-from sievert.numerics import decimal
+from sievert.numerics import decimal, eps_in_words
 from sievert.proofs._base import Proof
 from sievert.proofs._reading import fraction, whole
 
@@ -95,7 +95,7 @@ class GaussianGuessProof(Proof):
             raise ValueError("the stated ends do not enclose the guess")
         return (
             f"through Gaussian noise, any two of {self.values} equally likely answers at most "
-            f"{float(self.mu):.9g} standard deviations apart, the best guess is at most "
+            f"{eps_in_words(self.mu)} standard deviations apart, the best guess is at most "
             f"{decimal(self.upper, DIGITS, False)}; where all are that far apart, at least "
             f"{decimal(self.lower, DIGITS, True)}"
         )

@@ -76,8 +76,8 @@ class GaussianNoiseProof(Proof):
 
     def meaning(self) -> str:
         return (
-            f"with Gaussian noise of a standard deviation of {float(self.variance) ** 0.5:.4g} steps, what "
-            f"is published says so little of any one record that ρ = {decimal(self.rho, 6, False)}."
+            f"with Gaussian noise of a standard deviation of about {float(self.variance) ** 0.5:.4g} steps, "
+            f"what is published says so little of any one record that ρ = {decimal(self.rho, 6, False)}."
         )
 
 

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from sievert.arrays import ObjectArray
-from sievert.numerics import decimal, exp_above, exp_below
+from sievert.numerics import decimal, eps_in_words, exp_above, exp_below
 from sievert.proofs._reading import entries, fraction, fractions, whole
 
 __all__ = ["Neighbours", "binary_digits", "forest_excess", "polar_excess", "shown"]
@@ -118,7 +118,7 @@ class Neighbours:
         inputs = f"{self.size} input" + ("s" if self.size != 1 else "")
         if self.form == "free":
             return f"any mechanism on {inputs}"
-        level = f"ε = {float(self.eps):.12g}" if self.eps is not None else f"e^-ε = {self.alpha}"
+        level = f"ε = {eps_in_words(self.eps)}" if self.eps is not None else f"e^-ε = {self.alpha}"
         if self.form == "uniform":
             return f"any mechanism on {inputs}, each {self.lengths[0]} from every other, with {level}"
         lengths = sorted(set(self.lengths))

@@ -12,7 +12,7 @@ import numpy as np
 
 from sievert.arrays import AnyArray
 from sievert.channels import GeometricLaw, NoiseLaw, StaircaseLaw, TableNoise
-from sievert.numerics import at_most, claim_in_words, decimal, exact_matmul
+from sievert.numerics import at_most, claim_in_words, decimal, eps_in_words, exact_matmul
 from sievert.policies import Move, Sensitivity
 from sievert.proofs._base import (
     ROUNDING,
@@ -371,8 +371,8 @@ class AdditiveCapacityProof(Proof):
         whose = "whatever the prior" if self.any_prior else "with this prior"
         about = "" if slack == 0 else f" (to {at_most(slack)})"
         return (
-            f"{whose}, no adversary with gains in [0, 1] gains more than {float(self.upper):.12g} "
-            f"on average, and one gains at least {float(self.lower):.12g}{about}"
+            f"{whose}, no adversary with gains in [0, 1] gains more than {eps_in_words(self.upper)} "
+            f"on average, and one gains at least {eps_in_words(self.lower)}{about}"
         )
 
     def meaning(self) -> str:

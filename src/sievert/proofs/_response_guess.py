@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from sievert.numerics import decimal, exp_above, exp_below
+from sievert.numerics import decimal, eps_in_words, exp_above, exp_below
 from sievert.proofs._base import Proof, in_percent_of
 from sievert.proofs._reading import fraction, whole
 
@@ -92,8 +92,8 @@ class ResponseGuessProof(Proof):
 
     def _promise(self) -> str:
         if self.rho is not None:
-            return f"ρ = {float(self.rho):.6g}"
-        return f"a divergence of {float(self.divergence):.6g} nats at order {float(self.order):.6g}"
+            return f"ρ = {eps_in_words(self.rho)}"
+        return f"a divergence of {eps_in_words(self.divergence)} nats at order {eps_in_words(self.order)}"
 
     def _reaches(self) -> bool:
         """Whether the response has at least the divergence, with every exponential rounded against it.

@@ -14,8 +14,8 @@ from typing import Any, ClassVar
 
 import flint
 
-from sievert.numerics import decimal, exp_above
-from sievert.proofs._base import Proof
+from sievert.numerics import at_most, decimal, eps_in_words, exp_above
+from sievert.proofs._base import Proof, measured
 from sievert.proofs._reading import fraction, listed, whole
 
 __all__ = ["RunsProof"]
@@ -81,9 +81,9 @@ class RunsProof(Proof):
             raise ValueError("the event is not as seldom as high says, with this confidence")
         if self.low - self.delta < exp_above(self.eps * self.distance) * self.high:
             raise ValueError("the two bounds do not differ by so much")
-        granted = f" at δ = {float(self.delta):.6g}" if self.delta else ""
+        granted = f" at δ = {eps_in_words(self.delta)}" if self.delta else ""
         return (
-            f"with {100 * float(self.confidence):g}% confidence the mechanism keeps no ε below "
+            f"with {measured(100 * self.confidence, down=True)}% confidence the mechanism keeps no ε below "
             f"{decimal(self.eps, DIGITS, True)}{granted}: an event that was fixed before happened in {k} of "
             f"{n} runs of one input and in {h} of {m} of the other"
         )
@@ -91,7 +91,7 @@ class RunsProof(Proof):
     def meaning(self) -> str:
         return (
             "if the mechanism kept a smaller ε, such runs would be seen at most "
-            f"{100 * float(1 - self.confidence):g} times in 100."
+            f"{at_most(100 * (1 - self.confidence))} times in 100."
         )
 
 

@@ -16,6 +16,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 from urllib.parse import urlsplit
 
@@ -354,9 +355,7 @@ def _only_ours() -> Iterator[str]:
 def _forget_token() -> None:
     """Have Ray read its token anew, which it keeps for as long as a process lives."""
     with suppress(Exception):  # a Ray that knows no tokens
-        from ray._raylet import AuthenticationTokenLoader
-
-        AuthenticationTokenLoader.instance().reset_cache()
+        import_module("ray._raylet").AuthenticationTokenLoader.instance().reset_cache()
 
 
 def _left(ray: Any) -> None:

@@ -148,7 +148,8 @@ def _remember(address: str) -> None:
     if path is None:
         return
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for folder in reversed((path.parent, *path.parent.parents)):
+            folder.mkdir(mode=0o700, exist_ok=True)
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         with os.fdopen(descriptor, "a", encoding="utf-8") as stream:
             stream.write(f"{address}\n")

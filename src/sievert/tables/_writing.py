@@ -223,14 +223,14 @@ def write_bytes(path: str | Path, content: bytes, *, replace: bool = True) -> Pa
     there = require_plain(target)
     temporary = target.with_name(f".sievert-{secrets.token_hex(8)}")
     try:
-        descriptor = create(temporary)
+        descriptor = create(temporary, 0o600 if there else 0o666)
         try:
+            if there:  # before a byte is written: what is private must not be open meanwhile
+                temporary.chmod(stat.S_IMODE(os.lstat(target).st_mode))
             write_all(descriptor, content)
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
-        if there:
-            temporary.chmod(stat.S_IMODE(target.stat().st_mode))
         _give_name(temporary, target, replace)
     except OSError as problem:
         raise OutputError(

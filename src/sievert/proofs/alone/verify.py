@@ -1598,7 +1598,7 @@ def guess_through_gaussian_noise(proof: Content) -> str:
     least, most = found.ends()[0] * step - error, found.ends()[1] * step + error + rest
     lower, upper = exact(proof["lower"]), exact(proof["upper"])
     require(lower <= max(ZERO, least) and min(ONE, most) <= upper, "the stated ends do not enclose the guess")
-    about = f"the best guess among {values} equally likely answers, {float(mu):.9g} standard deviations apart"
+    about = f"the best guess among {values} equally likely answers, {shown(mu)} standard deviations apart"
     return f"{about}, through Gaussian noise is {between(lower, upper)}, and no better where some are nearer"
 
 
@@ -2532,7 +2532,7 @@ def leak_in_runs(proof: Content) -> str:
     require(low - delta >= exp_ends(eps * distance)[1] * high, "the two bounds do not differ by so much")
     seen = f"an event that was fixed before happened in {k} of {n} runs and in {h} of {m}"
     words = f"the mechanism keeps no ε below {shown(eps, False)} at δ = {shown(delta)}"
-    return f"with {100 * float(sure):g}% confidence {words}: {seen}"
+    return f"with {shown(100 * sure, False)}% confidence {words}: {seen}"
 
 
 def tail_above(trials: int, hits: int, share: Fraction) -> Fraction:
@@ -2749,7 +2749,7 @@ def likelihood(proof: Content) -> str:
             factors = [dyadic(math.ceil(factor * 2**256), -256) for factor in raised]
     require(max(factors) <= 1 + bound, "a factor c exceeds 1 + bound")
     most = f"larger by more than {shown((bound + 4 * missed) * reports)} nats"
-    return f"no distribution of {len(p)} values has a log-likelihood of the {float(reports):g} reports {most}"
+    return f"no distribution of {len(p)} values has a log-likelihood of the {shown(reports)} reports {most}"
 
 
 def transport(proof: Content) -> str:
