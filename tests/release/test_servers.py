@@ -237,6 +237,8 @@ def test_postgres(
         only_counts_were_asked(postgres / "log")
         one_state(base, tmp_path, url, monkeypatch)
         no_cell_is_quoted(tmp_path, f'source = "{url}"')
+        a_view_quotes_no_cell(base, tmp_path, url)
+        an_enum_is_a_text(base, tmp_path, url)
         stopped(base, tmp_path, url, monkeypatch)
     with pytest.raises(FileError, match=r"data\.table: 'visit' is no table or view .*did you mean 'visits'"):
         totals(described(tmp_path, f'source = "{url}"\ntable = "visit"'))
@@ -312,6 +314,35 @@ def no_cell_is_quoted(folder: Path, source: str) -> None:
             sv.release.run(described(folder, f'{source}\nsql = "{sql}"'))
         assert not re.search("north|ann|bob|zero", str(raised.value).split("stopped answering")[1])
         assert raised.value.private and raised.value.__suppress_context__
+
+
+def a_view_quotes_no_cell(base: Any, folder: Path, url: str) -> None:
+    """A function that is said to be immutable is run while a question is planned, and may claim any error."""
+    raised = "RAISE EXCEPTION 'cells: %', (SELECT string_agg(id, ',') FROM visits) USING ERRCODE = '42P01'"
+    told = f"RETURNS text IMMUTABLE LANGUAGE plpgsql AS $$ BEGIN {raised}; END $$"
+    base.execute(f"CREATE FUNCTION leak() {told}")
+    base.execute("CREATE VIEW hostile AS SELECT leak() AS region, amount, id FROM visits")
+    sql = 'sql = "SELECT region, amount, id FROM hostile"'
+    with pytest.raises(FileError, match=r"data\.sql: cannot be read \(UndefinedTable\)") as problem:
+        sv.release.run(described(folder, f'source = "{url}"\n{sql}'))
+    assert "ann" not in str(problem.value).split("cannot be read")[1] and "ann" in problem.value.private
+
+
+def an_enum_is_a_text(base: Any, folder: Path, url: str) -> None:
+    """Formerly refused, "the database stopped answering": an enum has no bytes."""
+    base.execute("CREATE TYPE region AS ENUM ('south', 'north')")
+    base.execute("CREATE TABLE typed (region region, who region)")
+    base.execute("INSERT INTO typed VALUES ('north', 'south'), ('north', 'south'), (NULL, 'north')")
+    found = warehouse.Warehouse(
+        database := databases.Postgres.open(url, folder), database.table("typed"), "t"
+    )
+    cells = found.cells(["region"])
+    assert sorted(zip(map(str, cells.columns["region"]), cells.counts.tolist(), strict=True)) == [
+        ("None", 1),
+        ("north", 2),
+    ]
+    assert found.most_rows("who") == (2, 0)
+    database.close()
 
 
 def one_state(base: Any, folder: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,13 +1,16 @@
 """The author of data: cells, headers and files that were made to mislead or to harm."""
 
 import csv
+import gzip
 import os
 import pty
+import sqlite3
 import subprocess
 import sys
 import traceback
 import zipfile
 from collections.abc import Callable
+from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -19,7 +22,15 @@ import sievert as sv
 from sievert.errors import DataError, FileError, OutputError, SievertError
 from sievert.questions.samples import samples_audit
 from sievert.release import DataFit
-from sievert.tables import Meaning, VectorSource, count_reports, given_warehouse, open_rows, read_channel
+from sievert.tables import (
+    Meaning,
+    VectorSource,
+    count_reports,
+    expanded,
+    given_warehouse,
+    open_rows,
+    read_channel,
+)
 
 WARDS = """version = 1
 [policy]
@@ -217,6 +228,43 @@ def test_odd_types_of_cells_have_one_text(tmp_path: Path, name: str) -> None:
                 way()
         else:
             assert sorted(map(str, way())) == sorted(expected), (name, number)
+
+
+@pytest.mark.parametrize(
+    ("files", "named", "expected"),
+    [
+        # Formerly 20 and 3, 0 and 100,000, 10 and 10: DuckDB read the names as patterns and as values.
+        ({"days/a.parquet": ("north", 10), "days/*.parquet": ("south", 3)}, "days", [10, 3]),
+        (
+            {"visits[1].parquet": ("north", 100_000), "visits1.parquet": ("south", 9)},
+            "visits[1].parquet",
+            [100_000, 0],
+        ),
+        (
+            {"days/ward=south/a.parquet": ("north", 10), "days/ward=north/a.parquet": ("north", 10)},
+            "days",
+            [20, 0],
+        ),
+    ],
+)
+def test_a_name_of_a_file_is_no_pattern_and_no_value(
+    tmp_path: Path, files: dict[str, tuple[str, int]], named: str, expected: list[int]
+) -> None:
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    for name, (ward, rows) in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        parquet.write_table(arrow.table({"ward": [ward] * rows}), tmp_path / name)
+    text = WARDS.replace("visits.csv", named).replace("60000", "200000").replace("eps = 1.0", "eps = 60.0")
+    file = written(tmp_path, text, [])
+    (tmp_path / "budget.toml").write_text("person = 60.0\n")
+    done = sv.release.run(file)
+    assert done.table is not None and list(done.table.column("value")) == expected
+
+
+def test_reports_in_a_file_whose_name_is_a_pattern_are_those_of_that_file(tmp_path: Path) -> None:
+    (tmp_path / "reports[1].csv").write_text("report\nyes\n")
+    (tmp_path / "reports1.csv").write_text("report\nno\n")
+    assert expanded(["reports[1].csv"], tmp_path) == [tmp_path / "reports[1].csv"]
 
 
 def test_categories_of_32_bit_numbers_are_the_numbers_that_were_written() -> None:
@@ -432,6 +480,90 @@ def test_a_small_archive_of_many_zeros_is_not_unpacked(tmp_path: Path) -> None:
     assert (tmp_path / "channel.npz").stat().st_size < 1 << 23
     with pytest.raises(FileError, match="unpacks to 4362076160 bytes"):
         read_channel(tmp_path / "channel.npz")
+
+
+@pytest.mark.parametrize("start", [b"", b"ward\nnorth\n"])
+def test_a_line_without_an_end_is_not_read_whole(tmp_path: Path, start: bytes) -> None:
+    """Formerly held whole, three times: 600 MB of nothing took 1.5 GB."""
+    file = written(tmp_path, WARDS, [])
+    with (tmp_path / "visits.csv").open("wb") as stream:
+        stream.write(start)
+        stream.truncate(1 << 26)
+    with pytest.raises(DataError, match="a row of more than 16,777,216 letters"):
+        sv.release.run(file)
+    with gzip.open(tmp_path / "reports.csv.gz", "wb", compresslevel=1) as packed:
+        packed.write(b"report" + bytes(1 << 25))
+    with pytest.raises(FileError, match="a row of more than 16,777,216 letters"):
+        count_reports([tmp_path / "reports.csv.gz"], "report")
+
+
+def test_many_columns_make_no_long_message(tmp_path: Path) -> None:
+    names = [f"c{number}" for number in range(20_000)] + ["x" * 100_000]
+    file = written(tmp_path, WARDS, [",".join("1" * len(names))], ",".join(names))
+    with pytest.raises(DataError, match=r"has no column 'ward', but c0, .* and 19981 more$") as raised:
+        sv.release.run(file)
+    assert len(str(raised.value)) < 400
+    with pytest.raises(FileError, match=r"19981 more$"):
+        count_reports([tmp_path / "visits.csv"], "report")
+
+
+def test_a_small_table_of_many_equal_rows_is_not_held(tmp_path: Path) -> None:
+    """Some kilobytes of Parquet; a table of vectors is held whole."""
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    table = arrow.table({"likes": np.zeros(20_000_001, np.int8)})
+    parquet.write_table(table, tmp_path / "users.parquet", row_group_size=len(table))
+    assert (tmp_path / "users.parquet").stat().st_size < 100_000
+    with pytest.raises(SievertError, match="20,000,000 is the limit"):
+        VectorSource(tmp_path / "users.parquet").read()
+
+
+def test_a_file_that_is_cut_off_while_it_is_read_does_not_end_the_process(tmp_path: Path) -> None:
+    """Memory that is mapped from it would be gone: SIGBUS."""
+    arrow, feather = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.feather")
+    path = tmp_path / "visits.arrow"
+    table = arrow.table({"ward": ["north", "south"] * 100_000})
+    feather.write_feather(table, path, compression="uncompressed", chunksize=10_000)
+    program = (
+        "import os, sys; from sievert.tables import open_rows\n"
+        "batches = open_rows(sys.argv[1]).batches(['ward']); next(batches)\n"
+        "os.truncate(sys.argv[1], 4096); list(batches)"
+    )
+    command = [sys.executable, "-c", program, str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "visits.arrow: is damaged, and cannot be read" in done.stderr
+
+
+@pytest.mark.parametrize("what", ["pipe", "device", "nowhere", "folder"])
+def test_what_is_no_file_in_a_folder_is_not_left_out(tmp_path: Path, what: str) -> None:
+    """Formerly rows were missing without a word; what begins with _ or . is left out."""
+    (tmp_path / "days").mkdir()
+    (tmp_path / "days" / "a.csv").write_text("ward\nnorth\n")
+    (tmp_path / "others").mkdir()
+    (tmp_path / "others" / "b.csv").write_text("ward\nsouth\n")
+    place = tmp_path / "days" / ("b.csv" if what != "folder" else "more")
+    if what == "pipe":
+        os.mkfifo(place)
+    else:
+        place.symlink_to({"device": "/dev/zero", "nowhere": "gone.csv", "folder": "../others"}[what])
+    file = written(tmp_path, WARDS.replace("visits.csv", "days"), [])
+    with pytest.raises(FileError, match=r"no such file|a device or a pipe|a link to a folder"):
+        sv.release.run(file)
+    place.rename(place.with_name("_b"))
+    assert sv.release.run(file).table is not None
+
+
+def test_a_cell_that_is_not_of_its_columns_type_is_refused(tmp_path: Path) -> None:
+    """SQLite keeps any text in a column of numbers: formerly "a mistake of Sievert"."""
+    pytest.importorskip("ibis")
+    source = 'source = "sqlite://v.db"\ntable = "v"'
+    file = written(tmp_path, WARDS.replace('input = "visits.csv"', source), [])
+    with closing(sqlite3.connect(tmp_path / "v.db")) as base:
+        base.execute("CREATE TABLE v (ward DECIMAL(5, 2))")
+        base.execute("INSERT INTO v VALUES (1.5), (?)", [CELL])
+        base.commit()
+    with pytest.raises(DataError, match=r"'ward' is of type decimal.* not written as one") as raised:
+        sv.release.run(file)
+    assert CELL not in str(raised.value)
 
 
 def test_rows_beyond_those_of_the_policy_are_not_read_on(tmp_path: Path) -> None:

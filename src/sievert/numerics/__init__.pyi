@@ -16,6 +16,7 @@ from ._checks import probability as probability
 from ._checks import readable as readable
 from ._checks import require_float as require_float
 from ._checks import require_size as require_size
+from ._checks import several as several
 from ._checks import taken as taken
 from ._checks import whole as whole
 from ._compiled import COMPILED as COMPILED

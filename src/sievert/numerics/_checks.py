@@ -38,11 +38,14 @@ __all__ = [
     "readable",
     "require_float",
     "require_size",
+    "several",
     "taken",
     "whole",
 ]
 
 LONGEST_VALUE = 60
+# Names that a message lists, and those among which it looks for a near one.
+MOST_NAMES, MOST_CHOICES = 20, 10_000
 # Items taken from what does not say how many it has.
 MOST_TAKEN = 10_000_000
 LARGEST_LIST = 100_000_000
@@ -63,6 +66,17 @@ def brief(value: object) -> str:
         text = f"a {type(value).__name__}"
     half = (LONGEST_VALUE - 4) // 2
     return text if len(text) <= LONGEST_VALUE else f"{text[:half]}…{text[-half:]}"
+
+
+def several(names: Iterable[object]) -> str:
+    """Names as a message lists them: the first ones, and long ones cut.
+
+    >>> several(["age", "ward"]), several(f"c{i}" for i in range(1000))[-22:]
+    ('age, ward', 'c9, … and 990 more')
+    """
+    texts = [text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}…" for text in map(str, names)]
+    rest = len(texts) - MOST_NAMES
+    return ", ".join(texts[:MOST_NAMES]) + (f", … and {rest} more" if rest > 0 else "")
 
 
 def require_float(argument: str, value: Any, error: type[SievertError]) -> None:
@@ -235,7 +249,7 @@ def did_you_mean(written: object, choices: Iterable[object]) -> str:
         return ""
     from difflib import get_close_matches
 
-    spelled = {str(item).lower(): item for item in choices}
+    spelled = {str(item).lower(): item for item in itertools.islice(choices, MOST_CHOICES)}
     near = get_close_matches(written.lower(), spelled, n=1)
     return f" (did you mean {spelled[near[0]]!r}?)" if near else ""
 

@@ -11,6 +11,7 @@ from sievert.channels.divergences import neighbours_of
 from sievert.errors import FileError
 from sievert.estimation import BayesRisk, BlackBoxAudit, audit_samples, bayes_risk
 from sievert.files import Scenario
+from sievert.numerics import several
 from sievert.questions.explain import stated_claim
 from sievert.results import Result
 from sievert.spaces import Table, as_float
@@ -110,7 +111,7 @@ def _runs(path: Path) -> tuple[list[Hashable], list[Any]]:
     columns = [k for k, name in enumerate(table.header) if name == "output" or name.startswith("output_")]
     if "input" not in table.header or not columns:
         raise FileError(
-            f"{path}: has the columns {', '.join(table.header)}; give one run a row, with the columns input "
+            f"{path}: has the columns {several(table.header)}; give one run a row, with the columns input "
             "and output (output_1, output_2, … for vectors)"
         )
     given = table.header.index("input")
@@ -133,8 +134,8 @@ def _tables(path: Path) -> Table:
     for other in others:
         if other.header != first.header:
             raise FileError(
-                f"{other.path}: has the columns {', '.join(other.header)}, but {first.path} has "
-                f"{', '.join(first.header)}; give runs of one mechanism in tables of the same columns"
+                f"{other.path}: has the columns {several(other.header)}, but {first.path} has "
+                f"{several(first.header)}; give runs of one mechanism in tables of the same columns"
             )
         if other.typed != first.typed:
             raise FileError(f"{other.path}: is not in the format of {first.path}; give tables of one format")

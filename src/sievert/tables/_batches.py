@@ -23,9 +23,10 @@ from pydantic import Field
 
 from sievert.errors import DataError, FileError, SievertError
 from sievert.kinds import Noun, Positive, PrivatePath, Probability, Section, kind
-from sievert.numerics import brief
+from sievert.numerics import brief, several
 from sievert.tables._cells import Meaning, refusal
 from sievert.tables._coded import Coded, arrow_or_none, coded, coded_list
+from sievert.tables._delimited import csv_rows
 from sievert.tables._driver_words import class_of, whole
 from sievert.tables._folders import files_in, is_several
 from sievert.tables._reading import existing
@@ -92,9 +93,7 @@ class Rows(ABC):
         header = self.header
         for name in wanted:
             if name not in header:
-                raise DataError(
-                    f"{self.name}: has no column {brief(name)}, but {', '.join(map(str, header)) or 'none'}"
-                )
+                raise DataError(f"{self.name}: has no column {brief(name)}, but {several(header) or 'none'}")
             if header.count(name) > 1:
                 raise DataError(f"{self.name}: has the column {brief(name)} twice; rename one of them")
         first = 1
@@ -209,7 +208,7 @@ class _Csv(_File, suffixes=(".csv", ".txt")):
     def _reader(self) -> Iterator[Iterator[list[str]]]:
         try:
             with self.path.open(newline="", encoding="utf-8-sig") as stream:
-                yield csv.reader(stream, delimiter=self.delimiter)
+                yield csv_rows(stream, self.delimiter)
         except (OSError, UnicodeDecodeError, csv.Error) as problem:
             raise DataError(
                 f"{self.path}: cannot be read as CSV ({class_of(problem)}); save it as UTF-8 text",
@@ -358,12 +357,13 @@ class _Arrow(_File, suffixes=(".arrow", ".feather", ".ipc")):
     def _open(self) -> Any:
         arrow = _import("pyarrow", self.path)
         ipc = _import("pyarrow.ipc", self.path)
+        # Not mapped into memory: a file that is cut off while it is read would end the process.
         try:
-            return ipc.open_file(arrow.memory_map(str(self.path)))
+            return ipc.open_file(arrow.OSFile(str(self.path)))
         except arrow.ArrowInvalid:
             pass  # not the file format; perhaps the stream format
         try:
-            return ipc.open_stream(arrow.memory_map(str(self.path)))
+            return ipc.open_stream(arrow.OSFile(str(self.path)))
         except (arrow.ArrowInvalid, OSError) as problem:
             raise DataError(
                 f"{self.path}: cannot be read as Arrow ({class_of(problem)})", private=whole(problem)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import zlib
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,12 +23,14 @@ from typing import Any, BinaryIO, Literal
 import numpy as np
 
 from sievert.errors import DataError, FileError
-from sievert.numerics import advance, brief
+from sievert.numerics import advance, brief, several
 from sievert.spaces import KnownLabels, Labels, cell, exact_number, label_text, shown
 from sievert.tables._batches import open_rows
 from sievert.tables._cells import PLAIN, cell_text
 from sievert.tables._coded import Coded, coded, in_code
+from sievert.tables._delimited import csv_rows
 from sievert.tables._driver_words import PRIVATE_WORDS, class_of, whole
+from sievert.tables._folders import is_pattern
 from sievert.tables._reading import existing
 from sievert.tables._writing import matching
 
@@ -68,7 +71,7 @@ def expanded(patterns: Iterable[str | Path], folder: str | Path = ".") -> list[P
     found: list[Path] = []
     for pattern in patterns:
         path = Path(folder) / pattern
-        if any(letter in str(pattern) for letter in "*?["):
+        if is_pattern(pattern, folder):
             matches = matching(pattern, folder)
             if not matches:
                 raise FileError(f"{path}: no file matches this pattern")
@@ -228,16 +231,16 @@ def _chosen(path: Path, header: Sequence[str], column: str | None, counts: str |
     """The columns to read: that of the values and, in a table of counts, that of the numbers."""
     names = [name.strip() for name in header]
     if counts is not None and counts not in names:
-        raise FileError(f"{path}: has no column {brief(counts)}, but {', '.join(names)}")
+        raise FileError(f"{path}: has no column {brief(counts)}, but {several(names)}")
     if column is None:
         others = [name for name in names if name != counts]
         if len(others) != 1:
             raise FileError(
-                f"{path}: has the columns {', '.join(names)}; name the one that holds the reports as column"
+                f"{path}: has the columns {several(names)}; name the one that holds the reports as column"
             )
         column = others[0]
     if column not in names:
-        raise FileError(f"{path}: has no column {brief(column)}, but {', '.join(names)}")
+        raise FileError(f"{path}: has no column {brief(column)}, but {several(names)}")
     if names.count(column) > 1:
         raise FileError(
             f"{path}: has the column {brief(column)} more than once; name its columns differently"
@@ -248,10 +251,10 @@ def _chosen(path: Path, header: Sequence[str], column: str | None, counts: str |
 def _header(path: Path) -> list[str]:
     try:
         with _opened(path) as (stream, _):
-            for line in csv.reader(stream):
+            for line in csv_rows(stream):
                 if any(field.strip() for field in line):
                     return line
-    except (OSError, UnicodeDecodeError, csv.Error, EOFError) as problem:
+    except (OSError, UnicodeDecodeError, csv.Error, EOFError, zlib.error) as problem:
         raise FileError(
             f"{path}: cannot be read as CSV ({class_of(problem)}); save it as UTF-8 text",
             private=whole(problem),
@@ -361,7 +364,7 @@ def _plain_csv(path: Path, column: str | None, counts: str | None) -> Batches:
     places = [[name.strip() for name in header].index(name) for name in chosen]
     try:
         with _opened(path) as (stream, stored):
-            lines = (line for line in csv.reader(stream) if line)
+            lines = (line for line in csv_rows(stream) if line)
             next(line for line in lines if any(field.strip() for field in line))
             batch: Counter[str] = Counter()
             for number, line in enumerate(lines, start=1):
@@ -374,7 +377,7 @@ def _plain_csv(path: Path, column: str | None, counts: str | None) -> Batches:
                     yield stored.tell(), list(batch.items())
                     batch.clear()
             yield stored.tell(), list(batch.items())
-    except (OSError, UnicodeDecodeError, csv.Error, EOFError) as problem:
+    except (OSError, UnicodeDecodeError, csv.Error, EOFError, zlib.error) as problem:
         raise FileError(
             f"{path}: cannot be read as CSV ({class_of(problem)}); save it as UTF-8 text",
             private=whole(problem),

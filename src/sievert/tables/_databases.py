@@ -401,11 +401,12 @@ class ParquetOrCsv(DuckDb):
         return [(mark.st_ino, mark.st_size, mark.st_mtime_ns) for mark in found]
 
     def parquet(self) -> Any:
-        """The files as one table, columns matched by name."""
-        return self._named("read_parquet", "union_by_name = true")
+        """The files as one table, columns matched by name; folders such as `ward=north` say nothing."""
+        return self._named("read_parquet", "union_by_name = true, hive_partitioning = false")
 
     def _named(self, reader: str, told: str) -> Any:
-        files = ", ".join(self._cell(str(path)) for path in self._files)
+        # From the root: "file:" before a path is no folder to DuckDB.
+        files = ", ".join(self._cell(str(path.absolute())) for path in self._files)
         sql = f"CREATE TEMPORARY VIEW {GIVEN} AS SELECT * FROM {reader}([{files}], {told})"
         try:
             self.connection.con.execute(sql)
@@ -435,7 +436,7 @@ class ParquetOrCsv(DuckDb):
             named = re.search(r"^\s*file = (.+)$", str(problem), re.MULTILINE)
             line = re.match(r"[A-Za-z ]+: CSV Error on Line: ([0-9]+)\n", str(problem))
             which = named[1] if named else ""
-            which = next((path.name for path in self._files if str(path) == which), "the files")
+            which = next((path.name for path in self._files if str(path.absolute()) == which), "the files")
             place = f", line {line[1]}" if line else ""
             raise DataError(
                 f"{which}{place}: cannot be read ({class_of(problem)}); {self._fix}; {PRIVATE_WORDS}",
@@ -567,9 +568,13 @@ class Postgres(Database):
         return f"SELECT * FROM unnest({', '.join(parts)}) AS given({', '.join(names)})"
 
     def bytewise(self, text: Any) -> Any:
-        # Out of its bytes a text has the collation of the database, which tells every two texts apart.
-        there = function("convert_to", ("string", "string"), "binary")
-        return function("convert_from", ("binary", "string"), "string")(there(text, "UTF8"), "UTF8")
+        from ibis.expr.datatypes import string
+        from ibis.expr.operations import Cast
+
+        # Out of its bytes a text has the collation of the database, which tells every two texts apart; an
+        # enum, which Ibis takes for a text, has bytes only once it is one.
+        there = function("convert_to", ("string", "string"), "binary")(Cast(text, string).to_expr(), "UTF8")
+        return function("convert_from", ("binary", "string"), "string")(there, "UTF8")
 
     def stripped(self, text: Any, blanks: str) -> Any:
         return function("btrim", ("string",) * 2, "string")(text, blanks)

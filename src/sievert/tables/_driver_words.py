@@ -41,7 +41,14 @@ def class_of(problem: BaseException) -> str:
 
 def words_before_data(problem: BaseException) -> str:
     """What a database says of a question that it could not read; of any other error its class alone."""
-    return first_line(problem) if type(problem).__name__ in BEFORE_DATA else class_of(problem)
+    if type(problem).__name__ not in BEFORE_DATA or _of_a_function(problem):
+        return class_of(problem)
+    return first_line(problem)
+
+
+def _of_a_function(problem: BaseException) -> bool:
+    """Whether a function of Postgres said it: one is run while a question is planned, and reads any table."""
+    return bool(getattr(getattr(problem, "diag", None), "context", None))
 
 
 def first_line(problem: BaseException) -> str:

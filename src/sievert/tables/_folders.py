@@ -8,16 +8,24 @@ from pathlib import Path
 
 from sievert.errors import FileError
 from sievert.numerics import brief
+from sievert.tables._reading import existing
 from sievert.tables._writing import fits, is_inside, matching
 
-__all__ = ["files_in", "files_named", "is_among", "is_several", "refuse_twice"]
+__all__ = ["files_in", "files_named", "is_among", "is_pattern", "is_several", "refuse_twice"]
+
+
+def is_pattern(path: str | Path, folder: str | Path = ".") -> bool:
+    """Whether a path names files by a pattern; a file of that very name is one file."""
+    try:
+        return any(letter in str(path) for letter in "*?[") and not (Path(folder) / path).exists()
+    except OSError:
+        return False
 
 
 def is_several(path: str | Path, folder: str | Path = ".") -> bool:
-    """Whether a path names a folder or a pattern of files; a file of that very name is one file."""
-    whole = Path(folder) / path
+    """Whether a path names a folder or a pattern of files."""
     try:
-        return whole.is_dir() or (any(letter in str(path) for letter in "*?[") and not whole.exists())
+        return (Path(folder) / path).is_dir() or is_pattern(path, folder)
     except OSError:
         return False
 
@@ -36,9 +44,22 @@ def files_named(path: str | Path, folder: str | Path = ".") -> list[Path]:
     if not is_several(path, folder):
         return [whole]
     if not whole.is_dir():
-        return [file for file in matching(path, folder) if file.is_file()]
-    below = (file for file in whole.rglob("*") if file.is_file())
-    return sorted(f for f in below if not any(p[0] in "._" for p in f.relative_to(whole).parts))
+        found = matching(path, folder)
+    else:
+        below = whole.rglob("*")
+        found = sorted(f for f in below if not any(p[0] in "._" for p in f.relative_to(whole).parts))
+        _refuse_linked(found)
+    return [file for file in found if not file.is_dir()]
+
+
+def _refuse_linked(found: Collection[Path]) -> None:
+    """Refuse a link to a folder below a folder, whose rows would be missing without a word."""
+    for file in found:
+        if file.is_symlink() and file.is_dir():
+            raise FileError(
+                f"{file}: is a link to a folder, and what lies behind it is not read; name the files by a "
+                f"pattern such as {brief(str(file / '*.csv'))}, or take the link away"
+            )
 
 
 def files_in(path: str | Path, folder: str | Path, suffixes: Collection[str]) -> list[Path]:
@@ -67,7 +88,7 @@ def files_in(path: str | Path, folder: str | Path, suffixes: Collection[str]) ->
 def refuse_twice(files: Collection[Path]) -> None:
     """Refuse two names of one file, by a link of either kind."""
     seen: dict[tuple[int, int], Path] = {}
-    for file in files if len(files) > 1 else ():
+    for file in map(existing, files) if len(files) > 1 else ():
         status = os.stat(file)
         other = seen.setdefault((status.st_dev, status.st_ino), file)
         if other is not file:

@@ -16,15 +16,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.channels import Channel
-from sievert.errors import ChannelError, DataError, FileError
-from sievert.numerics import as_fraction, brief, did_you_mean, file_path
+from sievert.errors import ChannelError, DataError, FileError, SievertError
+from sievert.numerics import as_fraction, brief, did_you_mean, file_path, require_size
 from sievert.spaces import KnownLabels, Labels, Table, label, label_text, read_label
 from sievert.tables._cells import cell_text
 from sievert.tables._coded import coded
+from sievert.tables._delimited import csv_rows
 from sievert.tables._driver_words import class_of, whole
 from sievert.tables._writing import write_bytes
 
 __all__ = ["channel_bytes", "existing", "read_channel", "read_table", "write_channel"]
+
+
+# Cells of a table that is held whole: a few bytes of Parquet may be any number of equal ones.
+LARGEST_TABLE = 20_000_000
 
 
 def existing(path: str | Path, hint: str = "") -> Path:
@@ -58,7 +63,7 @@ def read_table(path: str | Path) -> Table:
         return _parquet(target)
     try:
         with target.open(newline="", encoding="utf-8-sig") as stream:
-            lines = [line for line in csv.reader(stream) if any(field.strip() for field in line)]
+            lines = [line for line in csv_rows(stream) if any(field.strip() for field in line)]
     except (OSError, UnicodeDecodeError, csv.Error) as problem:
         raise FileError(
             f"{target}: cannot be read as CSV ({class_of(problem)}); save it as UTF-8 text",
@@ -81,7 +86,13 @@ def _parquet(path: Path) -> Table:
     except ImportError:
         raise FileError(f"{path}: Parquet needs pyarrow; install sievert[data]") from None
     try:
-        table = parquet.ParquetFile(path).read()
+        file = parquet.ParquetFile(path)
+        groups = (file.metadata.row_group(number).num_rows for number in range(file.num_row_groups))
+        size = max(file.metadata.num_rows, sum(groups)) * max(1, len(file.schema_arrow.names))
+        require_size(size, LARGEST_TABLE, f"{path}: a table of all its cells", "name a smaller table")
+        table = file.read()
+    except SievertError:
+        raise
     except Exception as problem:
         raise FileError(
             f"{path}: cannot be read as Parquet ({class_of(problem)})", private=whole(problem)

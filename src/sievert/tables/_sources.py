@@ -14,7 +14,7 @@ from pydantic_core import PydanticCustomError
 
 from sievert.errors import DataError, FileError
 from sievert.kinds import PrivatePath, kind
-from sievert.numerics import did_you_mean
+from sievert.numerics import did_you_mean, several
 from sievert.tables._batches import Rows, Source, open_rows
 from sievert.tables._databases import (
     EMBEDDED,
@@ -38,6 +38,8 @@ PASSWORD = (
     "holds a password, and whoever sees the file would have it; leave it out and give it to the driver: in "
     "the environment (PGPASSWORD), or in its own file (~/.pgpass, spark-defaults.conf)"
 )
+# Letters by which DuckDB takes the name of a file for a pattern of others.
+PATTERN = re.compile(r"[*?\[\\]")
 # Parquet files with fewer rows are read here, where an error can say which row it is about.
 FEWEST_ROWS = 100_000
 
@@ -188,6 +190,8 @@ def counted_files(path: str, folder: Path) -> Warehouse | None:
         return None
     single = files == [folder / path]
     if suffixes == {".parquet"}:
+        if any(PATTERN.search(str(file.absolute())) for file in files):
+            return None
         if not _alike(files) or (single and _rows_in(files[0]) < FEWEST_ROWS):
             return None
         database = ParquetOrCsv(files)
@@ -245,8 +249,8 @@ def _one_header(files: Sequence[Path]) -> list[str]:
     for file, header in zip(files, headers, strict=True):
         if header != headers[0]:
             raise DataError(
-                f"{file}: has the columns {', '.join(header)}, but {files[0].name} has "
-                f"{', '.join(headers[0])}; files that are one table have the same columns in the same order"
+                f"{file}: has the columns {several(header)}, but {files[0].name} has "
+                f"{several(headers[0])}; files that are one table have the same columns in the same order"
             )
     return headers[0]
 

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from sievert.errors import DataError, FileError, SievertError
-from sievert.numerics import brief, did_you_mean, require_size
+from sievert.numerics import brief, did_you_mean, require_size, several
 from sievert.spaces import Table, as_float, exact_number
 from sievert.tables._cells import PLAIN, cell_text
 from sievert.tables._driver_words import class_of, whole
@@ -106,7 +106,7 @@ class VectorSource:
         if name not in table.header:
             raise FileError(
                 f"{table.path}: has no column {brief(name)}{did_you_mean(name, table.header)}; columns are "
-                f"{', '.join(table.header[:8])}"
+                f"{several(table.header)}"
             )
         return table.header.index(str(name))
 

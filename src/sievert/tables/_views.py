@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from sievert.errors import FileError
-from sievert.numerics import brief, did_you_mean
+from sievert.numerics import brief, did_you_mean, several
 from sievert.tables._catalogs import same_name
 from sievert.tables._relations import Base, Relation, Select
 from sievert.tables._select import of_known, understood
@@ -90,7 +90,7 @@ def _column(person: str, relation: Relation, dialect: str) -> str:
         if same_name(dialect, name) == same_name(dialect, person):
             return name
     raise FileError(
-        f"data.person: {brief(person)} is no column of data.sql, which gives {', '.join(relation.columns)}"
+        f"data.person: {brief(person)} is no column of data.sql, which gives {several(relation.columns)}"
         f"{did_you_mean(person, list(relation.columns))}"
     )
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from sievert.arrays import IntArray
 from sievert.errors import DataError, FileError, OutputError, SievertError
-from sievert.numerics import brief, did_you_mean, require_size
+from sievert.numerics import brief, did_you_mean, require_size, several
 from sievert.tables._cells import PLAIN, Meaning
 from sievert.tables._cells_there import names_nobody, person_there, text_from, value_there
 from sievert.tables._databases import CODES, Database
@@ -85,11 +85,23 @@ class Warehouse:
         kinds = [self._column(name).type() for name in columns]
         parts = list(zip(*found, strict=True)) or [()] * (len(columns) + 1)
         cells: dict[str, Sequence[Any]] = {
-            name: [text_from(kind, text) for text in texts]
+            name: self._texts(name, kind, texts)
             for name, kind, texts in zip(columns, kinds, parts, strict=False)
         }
         texts = [tuple("" if text is None else text for text in row[:-1]) for row in found]
         return Cells(cells, np.array(parts[-1], dtype=np.int64), texts)
+
+    def _texts(self, name: str, kind: Any, texts: Sequence[str | None]) -> list[str | None]:
+        """The one text of each cell; a database may hold, or write, others than its type says."""
+        try:
+            return [text_from(kind, text) for text in texts]
+        except DataError as problem:
+            raise DataError(f"{self.name}: the column {brief(name)} {problem}") from None
+        except (ValueError, ArithmeticError):
+            raise DataError(
+                f"{self.name}: the column {brief(name)} is of type {kind}, and holds a cell that is not "
+                "written as one; make a text or a number of it in a view (data.sql)"
+            ) from None
 
     def through(self, columns: Sequence[str], limited: Iterable[str]) -> list[str]:
         """The columns whose limits these are charged to: they, and those of tables that they are made of.
@@ -209,8 +221,7 @@ class Warehouse:
         header = list(self.table.columns)
         if name not in header:
             raise DataError(
-                f"{self.name}: has no column {brief(name)}, but {', '.join(header)}"
-                f"{did_you_mean(name, header)}"
+                f"{self.name}: has no column {brief(name)}, but {several(header)}{did_you_mean(name, header)}"
             )
         return self.table[name]
 
