@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+import io
 import os
 import pty
 import sqlite3
@@ -24,6 +25,7 @@ from sievert.questions.samples import samples_audit
 from sievert.release import DataFit
 from sievert.tables import (
     Meaning,
+    TextSource,
     VectorSource,
     count_reports,
     expanded,
@@ -463,6 +465,10 @@ def test_no_array_that_is_read_is_unpickled(tmp_path: Path) -> None:
         # Places outside the matrix, and offsets that lead out of it: formerly followed into memory.
         ({"data": [1.0], "indices": [10**9], "indptr": [0, 1], "shape": [1, 2], "format": "csr"}, "sparse"),
         ({"data": [1.0], "indices": [0], "indptr": [0, 10**9], "shape": [1, 2], "format": "csr"}, "sparse"),
+        ({"data": [1.0], "indices": [0], "indptr": [0, 1], "shape": [1.5, 2], "format": "csr"}, "sparse"),
+        ({"data": [1j], "indices": [0], "indptr": [0, 1], "shape": [1, 2], "format": "csr"}, "no number"),
+        ({"data": [np.nan], "indices": [0], "indptr": [0, 1], "shape": [1, 2], "format": "csr"}, "no number"),
+        ({"data": [1.0], "format": "lil", "shape": [1, 2]}, "sparse"),
         # A few bytes that are a million million users.
         ({"data": [], "row": [], "col": [], "shape": [10**12, 2], "format": "coo"}, "a matrix"),
     ],
@@ -552,6 +558,19 @@ def test_what_is_no_file_in_a_folder_is_not_left_out(tmp_path: Path, what: str) 
     assert sv.release.run(file).table is not None
 
 
+def test_documents_that_are_no_files_or_nested_are_refused(tmp_path: Path) -> None:
+    """A pipe and a second name of a file among them, and an object of 100,000 levels."""
+    os.mkfifo(tmp_path / "a.txt")
+    with pytest.raises(FileError, match=r"a\.txt: is a device or a pipe"):
+        TextSource(Path("*.txt"), folder=tmp_path).paths()
+    (tmp_path / "a.jsonl").write_text('{"note": ' + "[" * 100_000 + "]" * 100_000 + "}\n")
+    with pytest.raises(DataError, match="nested too deeply"):
+        list(TextSource(Path("*.jsonl"), "note", folder=tmp_path).read())
+    (tmp_path / "b.jsonl").symlink_to("a.jsonl")
+    with pytest.raises(FileError, match="is the same file as"):
+        TextSource(Path("*.jsonl"), folder=tmp_path).paths()
+
+
 def test_a_cell_that_is_not_of_its_columns_type_is_refused(tmp_path: Path) -> None:
     """SQLite keeps any text in a column of numbers: formerly "a mistake of Sievert"."""
     pytest.importorskip("ibis")
@@ -564,6 +583,67 @@ def test_a_cell_that_is_not_of_its_columns_type_is_refused(tmp_path: Path) -> No
     with pytest.raises(DataError, match=r"'ward' is of type decimal.* not written as one") as raised:
         sv.release.run(file)
     assert CELL not in str(raised.value)
+
+
+def array_of(kind: Any, shape: tuple[int, ...], content: bytes = b"") -> bytes:
+    """An array as NumPy stores it, whose header claims what it likes."""
+    stream = io.BytesIO()
+    np.lib.format.write_array_header_1_0(stream, {"descr": kind, "fortran_order": False, "shape": shape})
+    return stream.getvalue() + content
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        array_of("<f8", (10**12,)),
+        array_of("<U1000000000", (3,)),
+        array_of("<f8", (10**15, 0)),
+        array_of("<U0", (10**12,)),
+        array_of("<f8", (-1,)),
+        b"no array",
+        b"",
+    ],
+)
+def test_an_array_is_what_its_header_claims(tmp_path: Path, content: bytes) -> None:
+    """Formerly memory for a million million numbers was asked for, or "a mistake of Sievert"."""
+    for name, arrays in (
+        ("channel", {"matrix"}),
+        ("users", {"data", "indices", "indptr", "shape", "format"}),
+        ("words", {"words", "vectors"}),
+    ):
+        with zipfile.ZipFile(tmp_path / f"{name}.npz", "w") as archive:
+            for array in arrays:
+                archive.writestr(f"{array}.npy", content)
+    with pytest.raises(FileError, match="cannot be read as NPZ"):
+        read_channel(tmp_path / "channel.npz")
+    with pytest.raises(FileError, match="is no sparse matrix"):
+        VectorSource(tmp_path / "users.npz").read()
+    with pytest.raises(sv.errors.TextError, match=r"cannot be read as NPZ|needs the arrays"):
+        sv.text.Embedding.load(tmp_path / "words.npz")
+
+
+@pytest.mark.parametrize("change", [(6, 1), (8, 99)])
+def test_an_archive_that_cannot_be_unpacked_is_refused(tmp_path: Path, change: tuple[int, int]) -> None:
+    """One with a password, and one of a method that does not exist."""
+    np.savez(tmp_path / "channel.npz", matrix=np.eye(2))
+    content = bytearray((tmp_path / "channel.npz").read_bytes())
+    for start, place in ((0, change[0]), (content.rfind(b"PK\x01\x02"), change[0] + 2)):
+        content[start + place] = change[1]
+    (tmp_path / "channel.npz").write_bytes(content)
+    with pytest.raises(FileError, match="cannot be read as NPZ"):
+        read_channel(tmp_path / "channel.npz")
+
+
+def test_a_file_of_words_is_what_it_claims(tmp_path: Path) -> None:
+    """A number of dimensions of 5,000 digits, a line and a word without an end, and a pipe."""
+    (tmp_path / "wide.txt").write_text("5 " + "9" * 5000 + "\nnorth 1\n")
+    with (tmp_path / "long.txt").open("wb") as stream:
+        stream.truncate(1 << 25)
+    (tmp_path / "long.bin").write_bytes(b"1 1\n" + b"x" * 100_000)
+    os.mkfifo(tmp_path / "pipe.txt")
+    for name in ("wide.txt", "long.txt", "long.bin", "pipe.txt"):
+        with pytest.raises(sv.errors.TextError, match=r"nan or infinity|line of more|is longer|a pipe"):
+            sv.text.Embedding.load(tmp_path / name)
 
 
 def test_rows_beyond_those_of_the_policy_are_not_read_on(tmp_path: Path) -> None:

@@ -1,3 +1,4 @@
+from ._archives import archive_problem as archive_problem
 from ._checks import brief as brief
 from ._checks import choice as choice
 from ._checks import count_of as count_of

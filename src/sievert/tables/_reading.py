@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sievert.channels import Channel
 from sievert.errors import ChannelError, DataError, FileError, SievertError
-from sievert.numerics import as_fraction, brief, did_you_mean, file_path, require_size
+from sievert.numerics import archive_problem, as_fraction, brief, did_you_mean, file_path, require_size
 from sievert.spaces import KnownLabels, Labels, Table, label, label_text, read_label
 from sievert.tables._cells import cell_text
 from sievert.tables._coded import coded
@@ -116,10 +116,10 @@ def _public_cells(path: Path, name: str, column: Any) -> list[Any]:
 # as they were, types included (`tables.label_texts`).
 
 LARGEST_EXACT = 250_000
-# Bytes to which an archive of arrays may unpack: a small file can hold as many zeros as it likes.
-LARGEST_UNPACKED = 4 << 30
 # Labels under this name of an NPZ array, or with it as the first column of a Parquet file, are JSON.
 ENCODED = "_json"
+# How a file of one array begins.
+BARE = b"\x93NUMPY"
 # What probabilities may miss from 1 when names are told from numbers.
 ROUNDING = Fraction(1, 10**9)
 
@@ -208,28 +208,16 @@ def _number(path: Path, value: Any, row: object, column: object) -> float:
         ) from None
 
 
-def require_unpacked(path: Path) -> None:
-    """Refuse an archive of arrays that would unpack to more than memory is meant for."""
-    if not zipfile.is_zipfile(path):
-        return  # whoever reads it says what it is
-    with zipfile.ZipFile(path) as archive:
-        size = sum(item.file_size for item in archive.infolist())
-    if size > LARGEST_UNPACKED:
-        raise FileError(
-            f"{path}: unpacks to {size} bytes, and at most {LARGEST_UNPACKED} are read; use several files"
-        )
-
-
 def _read_npz(path: Path, known: KnownLabels | None) -> Channel:
-    try:
-        require_unpacked(path)
-        stored = np.load(path, allow_pickle=False)
-        if not isinstance(stored, np.lib.npyio.NpzFile):
+    with path.open("rb") as stream:
+        if stream.read(len(BARE)) == BARE:
             raise FileError(f"{path}: holds one bare array; write a .npz file with an array named matrix")
-        with stored:
+    wrong = archive_problem(path)
+    if wrong:
+        raise FileError(f"{path}: {wrong}")
+    try:
+        with np.load(path, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
-    except FileError:
-        raise
     except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as problem:
         raise FileError(
             f"{path}: cannot be read as NPZ ({class_of(problem)}); see that it is whole and not empty",

@@ -12,6 +12,8 @@ from sievert.errors import DataError, FileError
 from sievert.numerics import brief
 from sievert.tables._batches import open_rows
 from sievert.tables._cells import PLAIN
+from sievert.tables._folders import refuse_twice
+from sievert.tables._reading import existing
 from sievert.tables._units import Unit
 from sievert.tables._writing import matching
 
@@ -52,10 +54,11 @@ class TextSource:
 
     def paths(self) -> list[Path]:
         """The files, in the order of their names."""
-        found = [path for path in matching(self.pattern, self.folder) if path.is_file()]
+        found = [path for path in matching(self.pattern, self.folder) if not path.is_dir()]
         if not found:
             raise FileError(f"{self.pattern}: no such file; paths in the file are relative to its own folder")
-        return found
+        refuse_twice(found)
+        return list(map(existing, found))
 
     def units(self) -> list[Unit]:
         """Files of many documents one by one, text files some at a time."""
@@ -107,8 +110,10 @@ class TextSource:
                 name = f"{path.name}, line {number}"
                 try:
                     content = json.loads(_decoded(raw, name))
-                except ValueError:
-                    raise DataError(f"{name}: is not JSON; write one object a line") from None
+                except (ValueError, RecursionError):
+                    raise DataError(
+                        f"{name}: is not JSON, or nested too deeply; write one object a line"
+                    ) from None
                 if not isinstance(content, dict) or self.column not in content:
                     raise DataError(f"{name}: has no key {brief(self.column)}")
                 owner = None if self.person is None else content.get(self.person)

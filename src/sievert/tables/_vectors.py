@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,11 +10,11 @@ import numpy as np
 from scipy import sparse
 
 from sievert.errors import DataError, FileError, SievertError
-from sievert.numerics import brief, did_you_mean, require_size, several
+from sievert.numerics import archive_problem, brief, did_you_mean, require_size, several
 from sievert.spaces import Table, as_float, exact_number
 from sievert.tables._cells import PLAIN, cell_text
 from sievert.tables._driver_words import class_of, whole
-from sievert.tables._reading import existing, read_table, require_unpacked
+from sievert.tables._reading import existing, read_table
 
 __all__ = ["UserVectors", "VectorSource"]
 
@@ -58,8 +57,10 @@ class VectorSource:
             raise FileError(
                 f"{path}: user, item and rating go with a table; a matrix has a row for each user"
             )
+        wrong = archive_problem(path)
+        if wrong:
+            raise FileError(f"{path}: is no sparse matrix, and {wrong}")
         try:
-            require_unpacked(path)
             stored = sparse.load_npz(path)
             # Places that lie outside the matrix would be followed; one of coordinates may claim any shape.
             require_size(max(stored.shape), LARGEST_SIDE, f"{path}: a matrix", "use several files")
@@ -68,11 +69,13 @@ class VectorSource:
             rows = sparse.csr_array(stored)
         except SievertError:
             raise
-        except (ValueError, KeyError, OSError, zipfile.BadZipFile) as problem:
+        except Exception as problem:  # SciPy follows what the archive says, and raises errors of many classes
             raise FileError(
                 f"{path}: is no sparse matrix ({class_of(problem)}); save one with scipy.sparse.save_npz",
                 private=whole(problem),
             ) from None
+        if rows.dtype.kind not in "biuf" or not np.isfinite(rows.data).all():
+            raise DataError(f"{path}: an entry of a vector is no number; save a matrix of finite numbers")
         return UserVectors([str(i) for i in range(rows.shape[0])], rows)
 
     def _wide(self, table: Table) -> UserVectors:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.util
 import re
 import zipfile
+import zlib
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -13,9 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.errors import TextError
-from sievert.numerics import brief, file_path
+from sievert.numerics import archive_problem, brief, file_path
 
 __all__ = ["glove_table", "read"]
+
+# Bytes of a line of text, and of a word in binary.
+LONGEST_LINE, LONGEST_WORD = 1 << 24, 1 << 16
 
 Words = list[str]
 Rows = NDArray[Any]
@@ -28,6 +33,8 @@ def read(path: Any, most: int | None) -> tuple[Words, Rows]:
     reader = readers.get(found.suffix.lower())
     if reader is None:
         raise TextError(f"path is {str(found)!r}; a file of vectors ends in {', '.join(readers)}")
+    if found.exists() and not found.is_file():
+        raise TextError(f"path: {str(found)!r} is a folder, a device or a pipe; name a file of vectors")
     try:
         return reader(found, most)
     except OSError as error:
@@ -35,10 +42,13 @@ def read(path: Any, most: int | None) -> tuple[Words, Rows]:
 
 
 def _archive(path: Path, most: int | None) -> tuple[Words, Rows]:
+    wrong = archive_problem(path)
+    if wrong:
+        raise TextError(f"path: {str(path)!r} {wrong}")
     try:
         with np.load(path, allow_pickle=False) as arrays:
             words, vectors = arrays["words"], arrays["vectors"]
-    except (KeyError, ValueError, zipfile.BadZipFile) as error:
+    except (KeyError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise TextError(f"path: {str(path)!r} needs the arrays words and vectors ({error})") from None
     if words.dtype.kind != "U":
         raise TextError(f"path: words in {str(path)!r} has type {words.dtype}; save them as texts")
@@ -50,12 +60,14 @@ def _text(path: Path, most: int | None) -> tuple[Words, Rows]:
     rows: list[Rows] = []
     width = None
     with path.open("rb") as lines:
-        for number, raw in enumerate(islice(lines, None if most is None else most + 1), start=1):
+        for number, raw in enumerate(
+            islice(_lines(lines, path), None if most is None else most + 1), start=1
+        ):
             try:
                 line = raw.decode("utf-8").rstrip()
             except UnicodeDecodeError as error:
                 raise TextError(f"{path.name}, line {number}: byte {error.start} is not UTF-8") from None
-            if number == 1 and (header := re.fullmatch(r"\d+ (\d+)", line)):
+            if number == 1 and (header := re.fullmatch("[0-9]+ ([0-9]{1,9})", line)):
                 width = int(header[1])  # word2vec's: words, dimensions
                 continue
             word, entries = _split(line, width, f"{path.name}, line {number}")
@@ -67,6 +79,14 @@ def _text(path: Path, most: int | None) -> tuple[Words, Rows]:
     if not words:
         raise TextError(f"path: {str(path)!r} holds no vectors")
     return words, np.stack(rows)
+
+
+def _lines(stream: BinaryIO, path: Path) -> Iterator[bytes]:
+    """The lines of a file; one without an end is not read whole."""
+    while line := stream.readline(LONGEST_LINE + 1):
+        if len(line) > LONGEST_LINE:
+            raise TextError(f"path: {str(path)!r} has a line of more than {LONGEST_LINE:,} bytes")
+        yield line
 
 
 def _split(line: str, width: int | None, where: str) -> tuple[str, list[str]]:
@@ -133,6 +153,8 @@ def _binary_word(stream: BinaryIO, path: Path, place: int) -> str:
     while (letter := stream.read(1)) not in (b" ", b""):
         if letter != b"\n":
             letters += letter
+        if len(letters) > LONGEST_WORD:
+            raise TextError(f"path: word {place + 1} of {str(path)!r} is longer than {LONGEST_WORD:,} bytes")
     try:
         return letters.decode("utf-8")
     except UnicodeDecodeError:
