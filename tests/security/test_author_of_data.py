@@ -276,6 +276,18 @@ def test_categories_of_32_bit_numbers_are_the_numbers_that_were_written() -> Non
     assert Meaning().texts_of(list(batch.columns["v"]), "v") == ["0.1", "16777216"]
 
 
+def test_frames_of_odd_columns_are_refused_in_words(tmp_path: Path) -> None:
+    """Two columns of one name, types that DuckDB has not, and a NaN that signals: formerly tracebacks."""
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    file = written(tmp_path, WARDS, [])
+    with pytest.raises(DataError, match="every column has a name of its own"):
+        sv.release.run(file, data=pandas.DataFrame([["north", "south"]], columns=["ward", "ward"]))
+    lazy = polars.DataFrame({"ward": polars.Series([object()], dtype=polars.Object)}).lazy()
+    with pytest.raises(DataError, match="cannot be handed to DuckDB"):
+        sv.release.run(file, data=lazy)
+    assert Meaning().text(Decimal("sNaN")) is None
+
+
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_frame_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
     """The engine of polars panics, which is no Exception of Python."""

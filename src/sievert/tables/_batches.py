@@ -397,6 +397,12 @@ class _Frame(Rows):
             raise DataError(
                 f"data is a {type(frame).__name__}; give a path, or a pandas, polars or pyarrow table"
             ) from None
+        except Exception as problem:  # narwhals has an error of its own for two columns of one name
+            raise DataError(
+                f"the data frame cannot be read ({class_of(problem)}); see that every column has "
+                "a name of its own",
+                private=whole(problem),
+            ) from None
 
     @property
     def header(self) -> list[str]:

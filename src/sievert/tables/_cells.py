@@ -221,7 +221,9 @@ def _is_no_value(cell: Any) -> bool:
     """Whether it is a NaN, NaT or NA of any library: they are not equal to themselves."""
     if type(cell).__name__ in ("NaTType", "NAType"):
         return True
-    if isinstance(cell, float | Decimal | np.floating | np.datetime64 | np.timedelta64):
+    if isinstance(cell, Decimal):
+        return cell.is_nan()  # one that signals is not compared
+    if isinstance(cell, float | np.floating | np.datetime64 | np.timedelta64):
         return bool(cell != cell)
     return False
 

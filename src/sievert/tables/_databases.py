@@ -362,8 +362,16 @@ class GivenToDuckDb(DuckDb):
         super().__init__(ibis.duckdb.connect(temp_directory=spill.name), spill)
         self.relation = data if hasattr(data, "query") and hasattr(data, "aggregate") else None
         if self.relation is None:
-            self.connection.con.register(GIVEN, data)
-            self.relation = self.connection.con.table(GIVEN)
+            try:
+                self.connection.con.register(GIVEN, data)
+                self.relation = self.connection.con.table(GIVEN)
+            except Exception as problem:
+                self.close()
+                raise DataError(
+                    f"the lazy frame cannot be handed to DuckDB ({class_of(problem)}), which has not "
+                    "all types of columns; select others of it, or collect() it",
+                    private=whole(problem),
+                ) from None
 
     def given(self) -> Any:
         """The table, as questions name it."""
