@@ -147,7 +147,7 @@ def test_words_with_spaces(tmp_path: Path) -> None:
         ("t.txt", b"", "holds no vectors"),
         ("t.bin", b"not a header\n", "word2vec's header"),
         ("t.bin", b"99999999999 300\n", "promises 99999999999 vectors"),
-        ("t.npz", b"PK", "words and vectors"),
+        ("t.npz", b"PK", "cannot be read as NPZ .it is no archive"),
         ("t.csv", b"", "ends in .npz, .bin"),
         ("missing.txt", None, "cannot be read"),
     ],

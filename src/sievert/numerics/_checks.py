@@ -71,8 +71,8 @@ def brief(value: object) -> str:
 def several(names: Iterable[object]) -> str:
     """Names as a message lists them: the first ones, and long ones cut.
 
-    >>> several(["age", "ward"]), several(f"c{i}" for i in range(1000))[-22:]
-    ('age, ward', 'c9, … and 990 more')
+    >>> several(["age", "ward"]), several(f"c{i}" for i in range(1000))[-19:]
+    ('age, ward', 'c19, … and 980 more')
     """
     texts = [text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}…" for text in map(str, names)]
     rest = len(texts) - MOST_NAMES
