@@ -2,6 +2,7 @@
 
 import json
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -495,6 +496,23 @@ def test_a_unique_maximum_is_one_next_to_no_information(eps: float) -> None:
     assert twice.unique is not True
     if eps > 1e-7:
         assert twice.unique is False and np.ptp(twice.ranges[:2], axis=1) == pytest.approx(1, abs=0.01)
+
+
+@pytest.mark.parametrize("mechanism", [sv.mechanisms.randomised_response, sv.mechanisms.truncated_geometric])
+@pytest.mark.parametrize("eps", [1e-120, 1e-300])
+def test_reports_whose_variance_is_beyond_floats(mechanism: Any, eps: float) -> None:
+    """The likeliest distribution is known, and what cannot be said is refused in words."""
+    channel = mechanism(4, eps=eps)
+    found = sv.estimate([10, 20, 30, 40], channel)
+    assert found.unique and found.distribution.sum() == pytest.approx(1)
+    assert found.standard_errors is None and "no standard errors" in " ".join(found.undetermined)
+    for ask in (
+        lambda: sv.estimate([10, 20, 30, 40], channel, method="inversion"),
+        lambda: sv.estimation.frequency_variance(channel),
+        lambda: sv.estimation.estimate_mean([10, 20, 30, 40], channel, [1, 2, 3, 4]),
+    ):
+        with pytest.raises(sv.SievertError, match="tells so little"):
+            ask()
 
 
 def test_what_rounding_hides_is_not_decided() -> None:

@@ -81,6 +81,25 @@ def test_no_question_about_places_is_silent_about_persons(tmp_path):
     assert found.to_dict()["person_rows"]["rows"] == 20
 
 
+@pytest.mark.parametrize(
+    ("command", "text", "use"),
+    [
+        ("limits", LOCAL, ""),
+        ("design", LOCAL, 'use = { loss = "distance" }\n'),
+        ("design", LOCAL, 'use = { loss = "estimation-variance" }\n'),
+        ("design", MAP, ""),
+    ],
+)
+def test_limits_and_designs_of_one_row_are_not_those_of_a_person(tmp_path, command, text, use):
+    for rows in (5, 1):
+        asked = [command, str(_written(tmp_path, use + text, rows))]
+        asked += ["--force"] if command == "design" else []
+        shown = " ".join(CliRunner().invoke(app, asked).stdout.split())
+        assert ("Every number is about one row; a person has up to 5." in shown) == (rows == 5), shown
+        told = CliRunner().invoke(app, [*asked, "--json"])
+        assert json.loads(told.stdout).get("rows_per_person", 1) == rows
+
+
 def test_two_places_are_never_nearer_than_their_cells(tmp_path):
     """Telling two inputs a metre apart is about no two cells: on either side of a border they differ more."""
     scenario = sv.load(_written(tmp_path, MAP))

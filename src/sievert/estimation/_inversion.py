@@ -41,6 +41,8 @@ __all__ = [
 ]
 LARGEST_DENSE = 4_000_000
 LARGEST_WEIGHT = 1e100
+# What a report counts for is about 1/ε, and the variance of geometric reports about 1/ε³.
+SMALLEST_EPS = 1e-100
 
 
 class Inverse(ABC):
@@ -63,6 +65,7 @@ class ResponseInverse(Inverse):
     """r = (q - lie)/(truth - lie) for shares q that sum to Σ q."""
 
     def __init__(self, channel: ResponseChannel) -> None:
+        _require_some(channel.eps)
         self.lie = lie_weight(channel.eps) if channel.shape[0] > 1 else 0.0
         self.scale = 1 + channel.shape[0] * self.lie
 
@@ -86,6 +89,7 @@ class GeometricInverse(Inverse):
     """
 
     def __init__(self, channel: TruncatedGeometricChannel) -> None:
+        _require_some(channel.level.eps)
         eps = min(channel.level.eps, 700.0)
         self.weight = channel.weight_vector()
         self.link = 1 / (2 * math.sinh(eps))
@@ -226,6 +230,15 @@ def _inverse_of_cyclic_noise(channel: CyclicChannel) -> Inverse:
 @right_inverse.register
 def _inverse_of_records(channel: ProductChannel) -> Inverse:
     return ProductInverse(channel)
+
+
+def _require_some(eps: float) -> None:
+    if eps < SMALLEST_EPS:
+        raise EstimationError(
+            f"channel has ε = {eps:g}, with which a report tells so little that what it counts for is beyond "
+            f"floats; at least {SMALLEST_EPS:g} is inverted",
+            fix='ask for the maximum likelihood (method="auto"), or give reports with a larger ε',
+        )
 
 
 def _singular(channel: Channel) -> EstimationError:

@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from sievert.results import Result
 
 if TYPE_CHECKING:
     from sievert.files import Scenario
 
-__all__ = ["one_row", "rows_of_person"]
+__all__ = ["OfOneRow", "one_row", "rows_of_person"]
+
+
+@dataclass(frozen=True)
+class OfOneRow(Result):
+    """An answer about one row of a person, `rows_per_person` of whose rows are released one by one."""
+
+    rows_per_person: int = field(default=1, kw_only=True)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Fields as plain data; a person's rows only where there are several."""
+        found = super().to_dict()
+        if self.rows_per_person == 1:
+            del found["rows_per_person"]
+        return found
 
 
 def one_row(rows: int) -> str:

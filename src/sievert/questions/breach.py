@@ -7,7 +7,6 @@ import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import Any
 
 import numpy as np
 
@@ -28,7 +27,7 @@ from sievert.observations import (
     predicate_members,
 )
 from sievert.questions._beside import finely
-from sievert.questions._one_row import one_row, rows_of_person
+from sievert.questions._one_row import OfOneRow, one_row, rows_of_person
 from sievert.questions._record_breach import (
     about_predicate,
     half_time,
@@ -37,7 +36,6 @@ from sievert.questions._record_breach import (
     simulated_guess,
 )
 from sievert.questions._seen import Seen, one_record_of, seen
-from sievert.results import Result
 from sievert.spaces import KnownLabels, Metric
 
 __all__ = [
@@ -64,7 +62,7 @@ BAR = 20
 
 
 @dataclass(frozen=True)
-class BreachReport(Result):
+class BreachReport(OfOneRow):
     """What a file's mechanism gives away over many observations.
 
     Attributes
@@ -75,7 +73,6 @@ class BreachReport(Result):
         list of inputs; levels are then about the two values that are easiest to tell apart, and so are
         breaches unless values were named
     half : observations by which a breach is likelier than not (None: it cannot happen)
-    rows_per_person : how many rows of a person are released one by one; each is an observation of its own
     simulated : the last guess by simulation, where only bounds on it are known; an estimate, never a bound
     """
 
@@ -90,14 +87,6 @@ class BreachReport(Result):
     half: BreachUntil | None
     about_record: bool = False
     simulated: SimulatedGain | None = None
-    rows_per_person: int = 1
-
-    def to_dict(self) -> dict[str, Any]:
-        """Fields as plain data; a person's rows only where there are several."""
-        found = super().to_dict()
-        if self.rows_per_person == 1:
-            del found["rows_per_person"]
-        return found
 
     @property
     def secret(self) -> str:

@@ -49,6 +49,7 @@ from sievert.numerics import read_eps
 from sievert.policies import Answers
 from sievert.proofs import ExactDesignProof, NoiseProof, OptimalDesignProof, Proof, StaircaseProof
 from sievert.questions._accept import record_belief
+from sievert.questions._one_row import OfOneRow, one_row, rows_of_person
 from sievert.results import Result
 from sievert.spaces import Region
 from sievert.tables import channel_bytes
@@ -78,7 +79,7 @@ WEIGHED = (
 
 
 @dataclass(frozen=True)
-class Design(Result):
+class Design(OfOneRow):
     """The best mechanism for a file's use, with the standard ones beside it."""
 
     title: str
@@ -109,12 +110,13 @@ class Design(Result):
     def __str__(self) -> str:
         best = self.found.optimal
         if self.regret is not None:
-            return f"For ε = {self.found.eps:.6g} ({self.use}): {self.regret}."
+            return f"For ε = {self.found.eps:.6g} ({self.use}): {self.regret}.{one_row(self.rows_per_person)}"
         gap = best.nearness if best.gap == 0 else f"proved to be {best.nearness}"
         which = "The best mechanism found before the interrupt" if best.interrupted else "The best mechanism"
         return (
             f"{which} with ε = {self.found.eps:.6g} loses {float(best.loss):.6g} on average "
             f"({self.use}), {gap}; without any release the loss is {best.without_release:.6g}."
+            f"{one_row(self.rows_per_person)}"
         )
 
     @property
@@ -134,7 +136,7 @@ class Design(Result):
 
 
 @dataclass(frozen=True)
-class NoiseDesign(Result):
+class NoiseDesign(OfOneRow):
     """The noise that a table or sum could get, side by side."""
 
     title: str
@@ -144,7 +146,7 @@ class NoiseDesign(Result):
     verified: str = field(default="")
 
     def __str__(self) -> str:
-        return str(self.found)
+        return f"{self.found}{one_row(self.rows_per_person)}"
 
     @property
     def certificate(self) -> Proof | None:
@@ -164,7 +166,7 @@ class NoiseDesign(Result):
 
 
 @dataclass(frozen=True)
-class ResponseDesign(Result):
+class ResponseDesign(OfOneRow):
     """Mechanisms for reports one a record, by the variance of the frequencies estimated from them."""
 
     title: str
@@ -173,7 +175,7 @@ class ResponseDesign(Result):
     found: SurveyDesign
 
     def __str__(self) -> str:
-        return f"{self.found}."
+        return f"{self.found}.{one_row(self.rows_per_person)}"
 
     @property
     def certificate(self) -> None:
@@ -342,7 +344,13 @@ def noise_on_places(scenario: Scenario, eps: float | None, why: str) -> NoiseDes
         rules.confidence,
         why,
     )
-    return NoiseDesign(scenario.title, scenario.policy.describe(), scenario.query.words, found)
+    return NoiseDesign(
+        scenario.title,
+        scenario.policy.describe(),
+        scenario.query.words,
+        found,
+        rows_per_person=rows_of_person(scenario),
+    )
 
 
 def noise_design(scenario: Scenario, eps: float | None = None) -> NoiseDesign:
@@ -389,7 +397,13 @@ def response_design(scenario: Scenario, eps: float | None = None) -> ResponseDes
         gains=gains,
         reports=scenario.use.reports or REPORTS,
     )
-    return ResponseDesign(scenario.title, scenario.policy.describe(), scenario.query.words, found)
+    return ResponseDesign(
+        scenario.title,
+        scenario.policy.describe(),
+        scenario.query.words,
+        found,
+        rows_per_person=rows_of_person(scenario),
+    )
 
 
 def listed_design(
@@ -428,6 +442,7 @@ def listed_design(
         exists,
         regret,
         None if regret is not None else _beside(scenario, found),
+        rows_per_person=rows_of_person(scenario),
     )
 
 

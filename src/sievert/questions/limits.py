@@ -13,6 +13,7 @@ from sievert.errors import TooLargeError
 from sievert.files import Scenario, file_eps
 from sievert.limits import WorstLeakage, worst_leakage
 from sievert.numerics import each_of, in_bits
+from sievert.questions._one_row import OfOneRow, one_row, rows_of_person
 from sievert.questions._seen import seen
 from sievert.results import Result
 
@@ -26,7 +27,7 @@ NO_CERTIFICATE = (
 
 
 @dataclass(frozen=True)
-class Limits(Result):
+class Limits(OfOneRow):
     """What any ε-private mechanism of a policy could leak, and what the file's own mechanism does.
 
     Attributes
@@ -53,14 +54,12 @@ class Limits(Result):
 
     def __str__(self) -> str:
         worst = self.database
+        reached = f" (some mechanism leaks {in_bits(worst.lower.bits)})"
         if worst.exact is not None:
-            return (
-                f"Whatever mechanism is chosen, at ε = {self.eps:g} the database leaks at most "
-                f"{in_bits(worst.exact.bits)}, and some mechanism leaks exactly that."
-            )
+            reached = ", and some mechanism leaks exactly that"
         return (
             f"Whatever mechanism is chosen, at ε = {self.eps:g} the database leaks at most "
-            f"{in_bits(worst.upper.bits)} (some mechanism leaks {in_bits(worst.lower.bits)})."
+            f"{in_bits(worst.upper.bits)}{reached}.{one_row(self.rows_per_person)}"
         )
 
 
@@ -91,6 +90,7 @@ def limits_of(scenario: Scenario, eps: float | None = None) -> Limits:
         verified,
         uncertified=_uncertified(database),
         used_exact=exact,
+        rows_per_person=rows_of_person(scenario),
     )
 
 
