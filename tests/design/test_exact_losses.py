@@ -42,3 +42,20 @@ def test_the_most_valuable_inputs_only() -> None:
     assert found.loss == 1 - told
     assert found.certificate.verify().holds
     assert all(sum(row) == 1 for row in found.mechanism.exact.tolist())
+
+
+STAR = sv.Metric([[0, 1, 3, 2], [1, 0, 4, 3], [3, 4, 0, 5], [2, 3, 5, 0]])
+
+
+@pytest.mark.parametrize("alpha", ["1e-6", "1e-12", "1e-40", "1e-90"])
+@pytest.mark.parametrize("metric", [sv.metrics.cycle(4), sv.metrics.cycle(5), STAR], ids=["4", "5", "star"])
+def test_small_problems_are_exact_for_any_alpha(alpha: str, metric: sv.Metric) -> None:
+    """A solver in floats takes such an alpha for 0: its basis was refused as too large for fractions."""
+    for loss in (None, sv.losses.squared_distance(metric)):
+        found = sv.optimal_mechanism(metric, alpha=alpha, loss=loss, method="exact")
+        assert isinstance(found.loss, Fraction) and found.gap == 0
+        assert found.certificate.verify().holds
+    if metric.size == 4 and metric is not STAR:
+        # A square is a product of two edges, each of which is told right with 1/(1 + α).
+        a = Fraction(alpha)
+        assert sv.optimal_mechanism(metric, alpha=alpha).loss == 1 - 1 / (1 + a) ** 2
