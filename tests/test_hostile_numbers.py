@@ -15,6 +15,7 @@ from scipy import sparse
 
 import sievert as sv
 from sievert.channels import CellNoise, GeometricLaw, Privacy
+from sievert.numerics import exp_enclosure
 
 LINE = sv.metrics.line(3)
 LETTERS = sv.metrics.discrete(["a", "b", "c"])
@@ -143,3 +144,31 @@ def test_the_code_of_a_vector_does_not_depend_on_its_scale(scale: float, form: C
     expected = hashing.codes(signs).distances(hashing.codes(signs))
     found = sv.vectors.realised_xi(hashing, form(signs * scale), signs, 1.0)
     assert found.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("eps", [1e-300, 1e300, 1e308])
+def test_noise_that_no_float_can_weigh(eps: float) -> None:
+    with pytest.raises(sv.SievertError, match=r"eps is .*; noise is designed for an ε from 1e-100 to 1e100"):
+        sv.design.noise_for(sv.Policy.differential(range(4), 10), eps, sv.Query.sum())
+
+
+def test_products_of_a_level_with_distances_that_are_no_floats() -> None:
+    far = sv.metrics.euclidean(np.random.default_rng(1).random((6, 2)) * 90)
+    assert sv.worst_leakage(far, 1e308).upper.factor == pytest.approx(6)
+    low, high = exp_enclosure(-Fraction(10**308), np.linspace(0.25, 100, 5000))
+    assert low.max() == 0 and high.max() < 1e-300
+    assert sv.text.capacity_bound(PLACES, 1e308).by_neighbours == 4
+    with pytest.raises(sv.SievertError, match=r"eps is 1e\+308; give at most 1e150"):
+        sv.text.word_mechanism(PLACES, 1e308, "word-exponential")
+
+
+def test_words_at_a_level_that_hides_nothing_are_drawn() -> None:
+    many = sv.text.Embedding([f"w{i}" for i in range(2000)], np.random.default_rng(1).random((2000, 2)))
+    sampler = sv.text.word_mechanism(many, 1e30, "word-exponential").sampler(1)
+    assert sampler.draw(range(5)).tolist() == [0, 1, 2, 3, 4]
+
+
+def test_reports_of_next_to_nothing_have_no_standard_errors() -> None:
+    found = sv.estimate([5, 3, 2], sv.mechanisms.truncated_geometric(3, 1e-300))
+    assert found.standard_errors is None
+    assert any("tell next to nothing" in said for said in found.undetermined)

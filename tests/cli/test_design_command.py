@@ -153,7 +153,7 @@ def test_a_value_alone_still_needs_a_use(sievert: Sievert, tmp_path: Path) -> No
             'give exactly one of kind = "…", within, pinball',
         ),
         ('[use]\nloss = "absolute"\n', ["--output", "x.csv"], "is written to .toml"),
-        ('[use]\nloss = "absolute"\n', ["--eps", "-1"], "eps is -1"),
+        ('[use]\nloss = "absolute"\n', ["--eps", "-1"], "'-1' is not 0, inf or a number"),
         ('[use]\nloss = "absolute"\n', ["--eps", "inf"], "give a finite ε"),
         ('[use]\nloss = "absolute"\ngap = 0\n', [], "key use.gap must be greater than 0 (given: 0)"),
         ('[use]\nloss = "absolute"\n', ["--gap", "2"], "gap is 2.0; it must be above 0 and at most 1"),

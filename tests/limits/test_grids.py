@@ -85,7 +85,7 @@ def test_grids_are_known_by_their_coordinates():
     assert grid_of(metrics.line(2000)) is None
 
 
-@pytest.mark.parametrize("eps", [0, 1e-70, 1e-12, 2000, 1e300])
+@pytest.mark.parametrize("eps", [0, 1e-70, 1e-12, 2000, 1e300, 1e308])
 def test_extreme_eps_is_proved_too(eps):
     found = worst_leakage(metrics.euclidean(places(38, 40, 1.0)), eps)
     assert found.certificate is not None and found.certificate.verify()

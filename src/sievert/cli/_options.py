@@ -15,6 +15,8 @@ import typer
 
 __all__ = ["TYPED", "door", "number", "real_option", "whole_number", "whole_option"]
 
+# Beyond these, products and squares of numbers are no floats.
+LEAST, LARGEST = 1e-300, 1e300
 # What was typed after `sievert`.
 TYPED: ContextVar[tuple[str, ...]] = ContextVar("TYPED", default=())
 
@@ -61,7 +63,7 @@ def whole_option(help: str) -> Any:
 
 
 def number(written: str | float) -> float:
-    """A real number, perhaps inf; an option's default comes as the number it is.
+    """A number ≥ 0, perhaps inf, that floats can compute with; an option's default comes as the number it is.
 
     >>> number("1e-3")
     0.001
@@ -73,7 +75,15 @@ def number(written: str | float) -> float:
         value = math.nan
     if math.isnan(value):
         raise _refused(text, "a number")
+    if (value not in (0.0, math.inf) and not LEAST <= value <= LARGEST) or _rounded_away(text, value):
+        raise _refused(text, "0, inf or a number from 1e-300 to 1e300")
     return value
+
+
+def _rounded_away(text: str, value: float) -> bool:
+    """Whether a number was written that a float takes for 0 or for inf."""
+    digits = text.lower().partition("e")[0]
+    return any(digit in digits for digit in "123456789") and value in (0.0, math.inf)
 
 
 def whole_number(written: str | int) -> int:

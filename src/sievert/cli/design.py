@@ -57,7 +57,7 @@ def design(
     from sievert.questions.design import announced, channel_suffixes, design_of
     from sievert.report.design import lines, page, table
 
-    target = file.with_name(f"{file.stem}-optimal.toml") if output is None else output
+    target = file.parent / f"{file.stem}-optimal.toml" if output is None else output
     if target.suffix != ".toml":
         raise FileError(f"{target}: the designed file is written to .toml")
     scenario = load_scenario(file)

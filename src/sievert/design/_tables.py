@@ -25,7 +25,7 @@ from sievert.errors import MechanismError, QueryError, SievertError, TooLargeErr
 from sievert.limits import allowed_guess
 from sievert.measures import losses, record_leakage
 from sievert.mechanisms import noise_on_cells, on_cells, stairs_for
-from sievert.numerics import advance, instance, non_negative, probability, read_eps, whole
+from sievert.numerics import advance, brief, instance, non_negative, probability, read_eps, whole
 from sievert.observations import RepeatedGuess, record_view, repeated_guess
 from sievert.policies import Answers, Policy, Query, Sensitivity, Statistic
 from sievert.spaces import SecretGraph
@@ -37,6 +37,8 @@ LARGEST_OPTIMAL = 64
 GENG = "least mean error of all noise added to one number (Geng and Viswanath 2016, discrete setting)"
 # The matched σ is found to so many digits, and rounded up: the guess is never above the one it is matched to.
 SIGMA_DIGITS = 6
+# Beyond these, squares of what the noise adds to a table are no floats.
+LEAST_EPS, MOST_EPS = 1e-100, 1e100
 
 
 def noise_for(
@@ -141,6 +143,10 @@ def _require_noise(setting: Setting) -> None:
         )
     if setting.eps == 0:
         raise MechanismError("ε is 0, so there is no noise to design; give an eps above 0")
+    if not LEAST_EPS <= setting.eps <= MOST_EPS:
+        raise MechanismError(
+            f"eps is {brief(setting.eps)}; noise is designed for an ε from 1e-100 to 1e100, give one of these"
+        )
 
 
 def table_design(setting: Setting) -> TableDesign:

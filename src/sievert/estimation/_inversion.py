@@ -92,7 +92,7 @@ class GeometricInverse(Inverse):
         _require_some(channel.level.eps)
         eps = min(channel.level.eps, 700.0)
         self.weight = channel.weight_vector()
-        self.link = 1 / (2 * math.sinh(eps))
+        self.link = np.float64(1 / (2 * math.sinh(eps)))
 
     def apply(self, q: FloatArray) -> FloatArray:
         v = q / self.weight
@@ -272,11 +272,12 @@ def inverses(reports: Reports) -> list[Inverse]:
 def invert(reports: Reports) -> FloatArray:
     """The unbiased estimate; entries sum to 1 but may be negative or above 1."""
     total = reports.total
-    parts = [
-        inverse.apply(group.counts / total)
-        for inverse, group in zip(inverses(reports), reports.groups, strict=True)
-    ]
-    return np.asarray(np.sum(parts, axis=0))
+    with np.errstate(over="ignore", invalid="ignore"):
+        parts = [
+            inverse.apply(group.counts / total)
+            for inverse, group in zip(inverses(reports), reports.groups, strict=True)
+        ]
+        return _require_floats(np.sum(parts, axis=0))
 
 
 def inversion_variances(reports: Reports, p: FloatArray) -> FloatArray:
@@ -285,8 +286,19 @@ def inversion_variances(reports: Reports, p: FloatArray) -> FloatArray:
     found = np.zeros(len(p))
     for inverse, group in zip(inverses(reports), reports.groups, strict=True):
         m = np.maximum(group.channel.rmatvec(p), 0.0)
-        found += group.counts.sum() / total**2 * (inverse.squares(m) - inverse.apply(m) ** 2)
-    return np.maximum(found, 0.0)
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            found += group.counts.sum() / total**2 * (inverse.squares(m) - inverse.apply(m) ** 2)
+    return np.maximum(_require_floats(found), 0.0)
+
+
+def _require_floats(found: FloatArray) -> FloatArray:
+    """Refuse estimates or errors beyond the largest float."""
+    if not np.isfinite(found).all():
+        raise EstimationError(
+            "the reports tell next to nothing about the values: the errors of the inverse are beyond the "
+            "largest float; use a mechanism with a larger eps"
+        )
+    return found
 
 
 @guarded

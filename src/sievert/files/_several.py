@@ -17,7 +17,7 @@ from sievert.errors import FileError, MechanismError
 from sievert.ledger import largest_rho
 from sievert.limits import keeps
 from sievert.mechanisms import AddedGaussian, AddedToNumbers, Family, on_cells
-from sievert.policies import AskedSeveral, Policy, Tabled, joint_moves
+from sievert.policies import AskedSeveral, Policy, Tabled, joint_moves, require_parts
 
 if TYPE_CHECKING:
     from sievert.files._scenario import Scenario
@@ -78,6 +78,7 @@ def _asked(scenario: Scenario, drops: bool) -> _Asked:
         any(query.share is not None for query in queries),
     )
     with scenario.at("query"):
+        require_parts(policy, scenario.columns)
         for query, share, title in zip(queries, shares, titles, strict=True):
             tables = query.tables(policy, scenario.columns, drops)
             if tables[0].mean is not None:

@@ -240,7 +240,8 @@ def _weights(level: float, rows: tuple[int, ...], columns: tuple[int, ...]) -> F
             counted &= same_row | (r != row)
             counted &= same_column | (c != column)
             away = np.hypot(np.subtract.outer(row, r), np.subtract.outer(column, c))
-            kernel += np.exp(-level * away) * counted
+            with np.errstate(over="ignore"):
+                kernel += np.exp(-level * away) * counted
     # Any weights give a bound: the diagonal keeps the system solvable where all cells are nearly alike.
     found = np.linalg.solve(kernel + 1e-10 * np.eye(len(kernel)), np.ones(len(kernel)))
     part = np.maximum(found, 0.0).reshape(high, wide)

@@ -219,7 +219,7 @@ def repaired_on(
     """
     clipped = np.maximum(matrix, 0.0)
     clipped /= clipped.sum(axis=1, keepdims=True)
-    if float(eps) * lengths.max(initial=0.0) < TINY:
+    if float(eps) * float(lengths.max(initial=0.0)) < TINY:
         clipped = _levelled(clipped, arcs)
     rows = np.array([integers(row) for row in clipped], dtype=object)
     added = _constants(rows, arcs, lengths, eps)

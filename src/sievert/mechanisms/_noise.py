@@ -25,7 +25,7 @@ from sievert.kinds import NonNegative, kind
 from sievert.mechanisms._accuracy import Accuracy, least_level
 from sievert.mechanisms._family import AddedToNumbers, Family, LevelledFamily, privacy
 from sievert.mechanisms._geometric import geometric, truncated_geometric
-from sievert.numerics import brief, log_fraction, read_eps
+from sievert.numerics import brief, log_fraction, read_eps, rounded_to
 from sievert.policies import Answers, Policy, Query, Sensitivity, Statistic
 from sievert.proofs import GEOMETRIC
 from sievert.spaces import GridRegion, Labels, Metric, Region
@@ -117,15 +117,14 @@ def eps_of_unit(eps: float, query: Query, policy: Policy) -> Fraction | float:
 
 def noise_on_map(region: Region, eps: Fraction) -> PlanarNoise:
     """Planar geometric noise on the cells of a region, of ε for each metre, clamped to the region."""
-    noise = PlanarNoise(region, eps)
     step = eps * Fraction(str(region.cell))
     if not LEAST_STEP <= step <= LARGEST_STEP:
         raise MechanismError(
-            f"eps is {float(eps):g} for each metre, {float(step):.3g} for a cell of {region.cell:g} m; "
-            f"planar noise needs {float(LEAST_STEP):.1g} to {LARGEST_STEP} for a cell: choose another "
-            "eps, or wider or narrower cells"
+            f"eps is {float(eps):g} for each metre, {rounded_to(step, down=True):.3g} for a cell of "
+            f"{region.cell:g} m; planar noise needs {float(LEAST_STEP):.1g} to {LARGEST_STEP} for a cell: "
+            "choose another eps, or wider or narrower cells"
         )
-    return noise
+    return PlanarNoise(region, eps)
 
 
 # ── As a file names it ──────────────────────────────────────────────────────────────────────────────────────

@@ -107,7 +107,8 @@ class TruncatedGeometricChannel(StructuredChannel):
         if math.isinf(self.level.eps):
             return super()._relative_entries()
         positions = np.arange(self.shape[0], dtype=np.float64)
-        return np.asarray(-self.level.eps * np.abs(np.subtract.outer(positions, positions)))
+        with np.errstate(over="ignore"):
+            return np.asarray(-self.level.eps * np.abs(np.subtract.outer(positions, positions)))
 
     def row(self, item: object) -> FloatArray:
         """Output distribution of one labelled input."""

@@ -263,7 +263,8 @@ def _finite_enclosure(rate: Fraction, lengths: FloatArray) -> tuple[FloatArray, 
         exponents = [rate * Fraction(float(length)) for length in lengths]
         return np.array([exp_lower(x) for x in exponents]), np.array([exp_upper(x) for x in exponents])
     # float(rate) and the product are each off by a unit, so the exponent by 2 units of its own size.
-    exponent = float(rate) * lengths
+    with np.errstate(over="ignore"):
+        exponent = float(rate) * lengths
     inside = np.abs(exponent) <= LARGEST_VECTOR_EXPONENT
     value = _exp(np.clip(exponent, -LARGEST_VECTOR_EXPONENT, LARGEST_VECTOR_EXPONENT))
     error = (16 + 3 * np.minimum(np.abs(exponent), LARGEST_VECTOR_EXPONENT)) * UNIT

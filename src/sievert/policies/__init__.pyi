@@ -9,6 +9,7 @@ from ._kinds import AskedQuery as AskedQuery
 from ._kinds import PolicyModel as PolicyModel
 from ._kinds import Tabled as Tabled
 from ._kinds import column_place as column_place
+from ._kinds import require_parts as require_parts
 from ._moves import CellMove as CellMove
 from ._moves import LargestCost as LargestCost
 from ._moves import cell_moves as cell_moves

@@ -32,7 +32,7 @@ from sievert.spaces import KnownLabels, Secrets, Table, Values, label, label_in
 if TYPE_CHECKING:
     from sievert.policies._asked import OnGrid
 
-__all__ = ["AskedQuery", "PolicyModel", "Tabled", "column_place", "grouped", "number_at"]
+__all__ = ["AskedQuery", "PolicyModel", "Tabled", "column_place", "grouped", "number_at", "require_parts"]
 
 
 class PolicyModel(Section):
@@ -174,7 +174,7 @@ class AskedQuery(Noun, noun="query"):
 
     def query(self, policy: Policy, columns: Sequence[str] = ()) -> Query:
         """The query; `columns` names the parts of a record whose values are lists."""
-        _require_parts(policy, columns)
+        require_parts(policy, columns)
         return self.over(policy, columns)
 
     @abstractmethod
@@ -191,7 +191,7 @@ class AskedQuery(Noun, noun="query"):
         return False
 
 
-def _require_parts(policy: Policy, columns: Sequence[str]) -> None:
+def require_parts(policy: Policy, columns: Sequence[str]) -> None:
     """Where [data] names several columns, each value is a list with an entry for each of them."""
     if len(columns) < 2:
         return

@@ -45,7 +45,7 @@ from sievert.errors import FileError, MechanismError, TooLargeError
 from sievert.files import ReleaseModel, Scenario, dumps, file_eps, moved
 from sievert.measures import Gain
 from sievert.mechanisms import noise_on_map, privacy
-from sievert.numerics import read_eps
+from sievert.numerics import non_negative, read_eps
 from sievert.policies import Answers
 from sievert.proofs import ExactDesignProof, NoiseProof, OptimalDesignProof, Proof, StaircaseProof
 from sievert.questions._accept import record_belief
@@ -215,7 +215,7 @@ def design_of(
     scenario: Scenario, eps: float | None = None, gap: float | None = None, device: str | None = None
 ) -> Design | NoiseDesign | ResponseDesign:
     """The design for a file: its policy and query, its loss, at its own ε and gap or others."""
-    if eps == math.inf:
+    if eps is not None and non_negative("eps", eps, MechanismError, infinite=True) == math.inf:
         raise MechanismError("eps is inf; nothing would be hidden, and no audit accepts it; give a finite ε")
     use = scenario.document.use
     if use is not None and not use.loss.of_one_release:

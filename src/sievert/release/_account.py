@@ -75,7 +75,7 @@ class Accounted:
     @property
     def sidecar(self) -> Path:
         """Where what was done is written."""
-        return Path(self.output.with_name(self.output.name + ".json"))
+        return Path(self.output.parent, f"{self.output.name}.json")
 
     @cached_property
     def budget_file(self) -> Path:

@@ -262,7 +262,7 @@ class ReleasedCodes:
 def read_released_codes(path: str | Path) -> ReleasedCodes:
     """The codes that a release wrote, checked against what lies beside them."""
     target = existing(path)
-    beside = target.with_name(target.name + ".json")
+    beside = target.parent / f"{target.name}.json"
     try:
         facts = json.loads(existing(beside, "; it was written beside the codes").read_text(encoding="utf-8"))
         identity = HashIdentity.from_dict(facts["hash"])

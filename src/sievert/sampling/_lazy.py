@@ -66,6 +66,8 @@ def exp_neg(numerator: int, denominator: int, bits: int) -> Enclosure:
     """
     if numerator == 0:
         return 1 << bits, 1 << bits
+    if numerator >= bits * denominator:  # e^-x < 2^-x
+        return 0, 1
     squarings = (numerator // denominator).bit_length() + 8
     precision = bits + squarings + 40
     scaled = denominator << squarings

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from sievert.arrays import FloatArray, IntArray
 from sievert.errors import FileError
+from sievert.numerics import require_size
 from sievert.spaces import metrics
 from sievert.spaces._labels import CheckedLabels, Table
 from sievert.spaces._metric import Metric
@@ -31,6 +32,8 @@ FLATTENING = 1 / 298.257223563
 WIDEST_METRES = 900_000.0
 # A millimetre: the projection is no better than that, and cells are counted in whole numbers.
 LEAST_CELL = 1e-3
+# Cells whose middles are kept, 16 bytes each.
+LARGEST_LISTED = 10_000_000
 # The scale is known at the points of a grid, to a few parts in 10^9; between them it differs by less.
 STRETCH_MARGIN = 1e-6
 
@@ -261,6 +264,7 @@ class Region:
     def metric(self) -> Metric:
         """Distances in metres between the cells' centres; listed only where somebody asks for them."""
         rows, columns = self.shape
+        require_size(len(self), LARGEST_LISTED, "the cells of the region", "so use wider cells (region.cell)")
         places = self.cell * np.indices((rows, columns), dtype=np.float64)[::-1].reshape(2, -1).T
         return metrics.between_points(self.labels, places)
 

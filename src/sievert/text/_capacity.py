@@ -115,5 +115,6 @@ def _of_vectors(vectors: FloatArray, rate: float) -> tuple[float, float]:
 
 
 def _least_sum(lengths: FloatArray, rate: float) -> float:
-    near = np.exp(-rate * lengths) if rate else np.ones_like(lengths)
+    with np.errstate(over="ignore"):
+        near = np.exp(-rate * lengths) if rate else np.ones_like(lengths)
     return float(near.sum(axis=1).min())

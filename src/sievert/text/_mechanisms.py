@@ -28,6 +28,8 @@ __all__ = ["KINDS", "WordMechanism", "word_mechanism"]
 BLOCK = 4096
 ROUNDS = 30
 LARGEST_TIGHT = 50_000
+# Times any distance it is still a float.
+LARGEST_EPS = 1e150
 
 
 class WordMechanism(ABC):
@@ -322,6 +324,8 @@ def word_mechanism(
     table = as_embedding("embedding", embedding)
     rate = positive("eps", eps, TextError)
     found = choice("kind", kind, KINDS, TextError)
+    if rate > LARGEST_EPS and found != "word-laplace":
+        raise TextError(f"eps is {brief(eps)}; give at most 1e150")
     if dimensions is not None and found != "word-projected-laplace":
         raise TextError(
             f"dimensions is {brief(dimensions)}; it goes with kind = 'word-projected-laplace' only"
