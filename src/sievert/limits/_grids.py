@@ -118,7 +118,8 @@ class Grid:
         """Σ_j e^(-ε·d(i,j))·y_j at every cell, less what rounding may have added."""
         shape = tuple(next_fast_len(2 * size - 1, real=True) for size in (self.rows, self.columns))
         steps = [np.minimum(np.arange(size), size - np.arange(size)) for size in shape]
-        around = np.exp(-level * np.hypot(steps[0][:, None].astype(np.float64), steps[1]))
+        with np.errstate(over="ignore"):
+            around = np.exp(-level * np.hypot(steps[0][:, None].astype(np.float64), steps[1]))
         sums = irfft2(rfft2(weights, shape) * rfft2(around), shape)[: self.rows, : self.columns]
         # As in `channels._plane_products`: the transforms are off by a few units for each halving.
         size = float(np.sqrt((weights**2).sum()))
