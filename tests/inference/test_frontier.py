@@ -318,6 +318,33 @@ def test_other_gains_stay_linear_programs() -> None:
         frontier(correlation, 0.9, gain=sv.losses.bayes_risk(3))
 
 
+SIZED = Correlation([["3/8", "1/8"], ["1/8", "3/8"]])
+
+
+@pytest.mark.parametrize(
+    ("gain", "words"),
+    [
+        (((0, 0), (0, 0)), "gain is 0 for every guess"),
+        # Limits of 5e-13 are kept up to 1e-11: a mechanism that gives everything away would be "within" them.
+        (((1e-12, 0), (0, 1e-12)), "gain has entries of up to 1.00e-12 in size"),
+        (((1e-300, 0), (0, 1e-300)), "gain has entries of up to 1.00e-300 in size"),
+        (((1e12, 0), (0, 1e12)), "1.00e.12 in size"),
+        (((10**400, 0), (0, 1)), "e.400 in size"),
+    ],
+)
+def test_a_gain_of_a_size_that_limits_do_not_resolve_is_refused(gain: Any, words: str) -> None:
+    with pytest.raises(GainError, match=words):
+        curve(SIZED, eps=1.0, gain=gain)
+    with pytest.raises(GainError, match=words):
+        frontier(SIZED, 0.7, gain=gain)
+
+
+def test_a_gain_of_a_secret_that_never_occurs_is_one_point() -> None:
+    found = curve(Correlation([["1/2", "1/2"], [0, 0]]), gain=((0, 0), (0, 1)))
+    assert found.limits == (0,) and found.accuracies == (1,) and found.slopes == ()
+    assert found.points[0].certificate.verify().holds
+
+
 # ── Correlations that are known only nearly ─────────────────────────────────────────────────────────────────
 
 NEARLY = Correlation([["3/8", "1/8"], ["1/8", "3/8"]])

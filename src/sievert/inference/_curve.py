@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 
 import numpy as np
 
@@ -134,7 +134,7 @@ def _tangent(question: Question, limit: float, within: float, careful: bool = Fa
 def _kept(kinks: list[_Tangent]) -> list[_Tangent]:
     """Kinks in order, those in the middle of a straight piece left out."""
     kept = kinks[:1]
-    for kink, after in zip(kinks[1:], [*kinks[2:], None], strict=True):
+    for kink, after in zip_longest(kinks[1:], kinks[2:]):
         if after is not None:
             left = (kink.value - kept[-1].value) / (kink.limit - kept[-1].limit)
             right = (after.value - kink.value) / (after.limit - kink.limit)

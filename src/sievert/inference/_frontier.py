@@ -50,7 +50,8 @@ def frontier(
         two inputs are at distance 1
     insensitive : the mechanism sees the use only, not the raw data
     alpha : e^-eps instead of `eps`; a fraction makes exact answers possible
-    gain : on the secrets: what is limited is the value of this gain; one guess by default
+    gain : on the secrets: what is limited is the value of this gain, whose largest entry is from 0.001 to
+        1e9; one guess by default
     use_gain : on the uses: what is made large; one guess by default
     ball : the limits hold for every joint of which a share of at least 1 - ball is the given one
     box : the limits hold for every joint whose probabilities differ from the given ones by at most this

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -17,6 +18,8 @@ from sievert.spaces import Labels, Metric, shown
 __all__ = ["actions_of", "gain_table", "gained", "inputs_of", "possible_cells", "wanted", "whole_joint"]
 
 LARGEST_ACTIONS = 10_000
+# Limits on the value of a gain are kept up to 1e-11, and the solver knows numbers of about this size.
+LEAST_GAIN, MOST_GAIN = 1e-3, 1e9
 
 
 def inputs_of(
@@ -125,7 +128,22 @@ def actions_of(adversary: Adversary) -> Labels:
 
 def wanted(adversary: Adversary) -> ObjectArray | None:
     """A gain on the secrets as fractions; None for one guess."""
-    return None if adversary.name == "identity" else exact_rows(gain_table(adversary))
+    if adversary.name == "identity":
+        return None
+    table = exact_rows(gain_table(adversary))
+    largest = max(abs(value) for value in table.ravel().tolist())
+    if not largest:
+        raise GainError(
+            "gain is 0 for every guess of every secret, so no limit guards anything; give one that somebody "
+            "can gain from"
+        )
+    if not LEAST_GAIN <= largest <= MOST_GAIN:
+        size = Decimal(largest.numerator) / Decimal(largest.denominator)
+        raise GainError(
+            f"gain has entries of up to {size:.3g} in size; limits are kept up to 1e-11, so give it in a "
+            f"unit in which its largest entry is from {LEAST_GAIN:g} to {MOST_GAIN:g}, and the limits too"
+        )
+    return table
 
 
 def gained(want: ObjectArray | None, joint: ObjectArray) -> ObjectArray:
