@@ -190,3 +190,28 @@ def test_repeated_guesses_stay_below_what_their_eps_allows() -> None:
     kept = [option for option in found.options if option.eps <= 1 + 1e-12 and option.noise is not None]
     assert len(kept) >= 2
     assert all(option.after <= option.repeated <= allowed * (1 + 1e-12) for option in kept)
+
+
+@pytest.mark.parametrize("eps", [5e-324, 1e-310, 1e-160, 1e300, 1.7e308])
+def test_an_eps_beyond_all_counting_is_refused(eps: float) -> None:
+    """Errors of such noise are no floats: the least positive ε ended in a domain error."""
+    with pytest.raises(MechanismError, match=r"eps is .*; noise is designed for an ε from 1e-100 to 1e100"):
+        noise_for(sv.Policy.differential(2, 2), eps, sv.Query.sum(), releases=2)
+
+
+@pytest.mark.parametrize(("eps", "guess"), [(1e-100, 1 / 2), (1e5, 1.0), (1e100, 1.0)])
+def test_the_least_and_the_largest_eps_have_a_design(eps: float, guess: float) -> None:
+    found = noise_for(sv.Policy.differential(2, 2), eps, sv.Query.sum(), releases=2)
+    assert found.chosen.after == found.chosen.repeated == guess
+    assert found.optimum is not None and found.optimum.certificate.verify()
+
+
+def test_more_releases_than_any_mechanism_can_be_weighed_for_are_refused() -> None:
+    with pytest.raises(MechanismError, match=r"geometric: .*ask for fewer releases"):
+        noise_for(sv.Policy.differential(2, 10**6), 1e-8, sv.Query.sum(), releases=10**9)
+
+
+def test_errors_of_answers_that_are_hardly_floats() -> None:
+    found = noise_for(sv.Policy.differential([0, 1e300], 2), 30.0, sv.Query.sum())
+    best = option(found, "optimum")
+    assert best.sd is not None and 0 < best.sd < 1e300

@@ -472,3 +472,40 @@ def test_bounds_stay_within_what_a_gain_can_be() -> None:
     for radius, releases in ((10, 4), (10, 400), (300, 4)):
         found = view.gain(sv.gains.within(apart, radius), releases)
         assert found.lower <= found.upper <= 1
+
+
+def _everything(size: int) -> list[Adversary]:
+    return [
+        sv.gains.identity(size),
+        sv.gains.tries(size, 2),
+        sv.losses.shannon(size),
+        sv.gains.matrix(np.eye(size) * 2 - 0.5),
+        sv.losses.absolute(size),
+        sv.gains.within(sv.metrics.line(size), 1),
+    ]
+
+
+@pytest.mark.parametrize("staircase", [False, True])
+@pytest.mark.parametrize("eps", [5e-324, 1e-310, 1e-60, 1e308])
+@pytest.mark.parametrize("releases", [1, 7, 10**9])
+def test_noise_that_floats_do_not_know(staircase: bool, eps: float, releases: int) -> None:
+    """Noise too wide shows nothing, noise too rare hides nothing, whatever is wanted."""
+    policy, query = sv.Policy.differential(5, 3), sv.Query.sum()
+    level = Privacy(eps, None, exact_eps=Fraction(eps))
+    law = StaircaseLaw(Fraction(eps), 4) if staircase else GeometricLaw(level)
+    view = record_view(SumNoise(query.statistic(policy), law), np.arange(1, 6) / 15)
+    for wanted in _everything(5):
+        if eps < 1:
+            found = view.gain(wanted, releases)
+            assert found.exact and found.after == found.before
+        elif not staircase:
+            found = view.gain(wanted, releases)
+            told = wanted.values(np.eye(5) * view.belief).sum()
+            assert found.exact and found.after == pytest.approx(told)
+
+
+def test_uncertainty_under_noise_that_is_hardly_ever_there() -> None:
+    policy = sv.Policy.differential(2, 3)
+    law = GeometricLaw(Privacy(730.0, None))
+    view = record_view(SumNoise(sv.Query.sum().statistic(policy), law), np.full(2, 0.5))
+    assert view.gain(sv.losses.shannon(2)).after == pytest.approx(0.0, abs=1e-12)

@@ -79,6 +79,11 @@ class NoiseLaw(ABC):
     def log_upper(self, k: FloatArray) -> FloatArray:
         """ln P(noise ≥ k) for whole numbers k, with all digits however far out."""
 
+    @cached_property
+    def never_moves(self) -> bool:
+        """Whether noise other than 0 is rarer than any float."""
+        return math.exp(float(self.log_upper(np.ones(1))[0])) == 0
+
     @abstractmethod
     def eps_of(self, steps: Fraction) -> Fraction | None:
         """The smallest ε for answers so many steps apart, never below the true one; None where none is."""
@@ -154,7 +159,7 @@ class GeometricLaw(NoiseLaw):
 
     def log_pmf(self, z: FloatArray) -> FloatArray:
         eps = self.level.eps
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             return np.asarray(np.log(np.tanh(eps / 2)) - np.where(z == 0, 0.0, eps * np.abs(z)))
 
     def log_upper(self, k: FloatArray) -> FloatArray:
@@ -327,8 +332,9 @@ def _best_top(eps: float, width: int) -> int:
 def log_tail(k: FloatArray, eps: float) -> FloatArray:
     """log P(noise ≥ k): alpha^k/(1+alpha) for k ≥ 0, 1 - alpha^(1-k)/(1+alpha) for k < 0."""
     normaliser = math.log1p(math.exp(-eps))
-    upper = -eps * np.maximum(k, 0.0) - normaliser
-    lower = np.log1p(-np.exp(-eps * (1 - np.minimum(k, 0.0)) - normaliser))
+    with np.errstate(over="ignore"):
+        upper = -eps * np.maximum(k, 0.0) - normaliser
+        lower = np.log1p(-np.exp(-eps * (1 - np.minimum(k, 0.0)) - normaliser))
     return np.where(k >= 0, upper, lower)
 
 

@@ -26,6 +26,7 @@ from sievert.proofs import MOST_BITS_OF_ONE, Decay, FineMechanism, Multipliers, 
 __all__ = ["Fine", "solve_finely"]
 # Entries of a channel, and points of a kernel that is inverted in fractions: a second.
 LARGEST_FINE, LARGEST_KERNEL = 400, 20
+LEAST_FACTOR = Fraction(1, 2**MOST_BITS_OF_ONE)
 # Relative digits that are left to rounding; fewer where distances are floats that miss each other's sums.
 SPARE_DIGITS, SPARE_OF_FLOATS = 60, 36
 
@@ -84,12 +85,16 @@ def solve_finely(
 
 
 def _factors(decay: Decay, space: ProofSpace) -> Factor | None:
-    """Fractions above e^(-ε·length) by a little, of few digits; powers of one where lengths are whole."""
+    """Fractions above e^(-ε·length) by a little, of few digits; powers of one where lengths are whole.
+
+    None is below what the finest grid holds, so that arithmetic with them stays short.
+    """
     whole = space.whole
     spare = SPARE_DIGITS if whole else SPARE_OF_FLOATS
     lengths = sorted(set(space.lengths.tolist()))
-    unit = _above(decay, 1.0, spare) if whole else Fraction(0)
+    unit = max(_above(decay, 1.0, spare), LEAST_FACTOR) if whole else Fraction(0)
     known = {v: unit ** int(v) if whole else _above(decay, v, spare) for v in lengths}
+    known = {v: max(value, LEAST_FACTOR) for v, value in known.items()}
     return known.__getitem__ if all(0 < value < 1 for value in known.values()) else None
 
 

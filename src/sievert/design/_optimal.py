@@ -31,6 +31,7 @@ from sievert.spaces import Labels, Metric
 
 __all__ = [
     "LARGEST_ENTRIES",
+    "LARGEST_EPS",
     "Designed",
     "OptimalMechanism",
     "as_loss",

@@ -180,6 +180,8 @@ def table_design(setting: Setting) -> TableDesign:
         options.append(option)
     allowed = setting.eps * (1 + 1e-9)
     own = [option for option in options if option.noise is not None and option.eps <= allowed]
+    if not own:
+        raise MechanismError(f"no noise that keeps ε can be weighed; geometric: {missing['geometric']}")
     best = min(own, key=lambda option: (option.mean_error or 0.0, option.sd or 0.0))
     return TableDesign(
         setting.eps,
@@ -448,4 +450,5 @@ def _errors_of(channel: Channel, confidence: float) -> tuple[float, float]:
     chances = (matrix / len(inputs)).ravel()
     order = np.argsort(off, kind="stable")
     place = min(int(np.searchsorted(np.cumsum(chances[order]), confidence)), len(off) - 1)
-    return math.sqrt(float(chances @ off**2)), float(off[order][place])
+    largest = float(off.max()) or 1.0
+    return largest * math.sqrt(float(chances @ (off / largest) ** 2)), float(off[order][place])

@@ -28,8 +28,8 @@ NOTHING = -40.0
 
 def envelope_mass(law: NoiseLaw, places: IntArray, logs: FloatArray) -> float:
     """The sum over all outputs, for increasing places and the logarithms of their weights."""
-    if len(places) == 1:
-        return math.exp(logs[0])
+    if len(places) == 1 or law.never_moves:
+        return float(np.exp(logs).sum())
     return _envelope(law, places, logs)
 
 
@@ -64,15 +64,14 @@ def _envelope(law: NoiseLaw, places: IntArray, logs: FloatArray) -> float:
 def _beyond(law: NoiseLaw, places: IntArray, logs: FloatArray) -> float:
     """Outputs above the last place, to where nothing is left."""
     reach = law.beyond(NOTHING) if math.isinf(law.reach) else int(law.reach)
+    require_size(reach * len(places), LARGEST_COMPARED, "outputs times values", "use fewer values")
     outputs = np.arange(1.0, reach + 1) + places[-1]
-    require_size(len(outputs) * len(places), LARGEST_COMPARED, "outputs times values", "use fewer values")
     return float(np.exp((logs + law.log_pmf(outputs[:, None] - places)).max(axis=1)).sum())
 
 
 @_envelope.register
 def _of_geometric(law: GeometricLaw, places: IntArray, logs: FloatArray) -> float:
     eps = law.level.eps
-    height = math.log(math.tanh(eps / 2)) if eps > 0 else -math.inf
     # Best place to the left of each, falling to the right, and best to the right, falling to the left.
     left = np.maximum.accumulate(logs + eps * (places - places[0]))
     right = np.maximum.accumulate((logs + eps * (places[-1] - places))[::-1])[::-1]
@@ -80,8 +79,11 @@ def _of_geometric(law: GeometricLaw, places: IntArray, logs: FloatArray) -> floa
     at = np.maximum(left, right)
     gaps = np.diff(places).astype(np.float64)
     between = _of_gaps(left[:-1], right[1:], gaps, eps)
-    tails = (math.exp(right[0]) + math.exp(left[-1])) * math.exp(-eps) / -math.expm1(-eps)
-    return math.exp(height) * (float(np.exp(at).sum()) + float(between.sum()) + tails)
+    tails = (math.exp(right[0]) + math.exp(left[-1])) * math.exp(-eps)
+    # tanh(ε/2) = (1 - e^-ε)/(1 + e^-ε): sums over outputs are never divided by 1 - e^-ε, which may be tiny.
+    return math.tanh(eps / 2) * float(np.exp(at).sum()) + (float(between.sum()) + tails) / (
+        1 + math.exp(-eps)
+    )
 
 
 def top_mass(law: GeometricLaw, places: IntArray, logs: FloatArray, tries: int) -> float:
@@ -96,15 +98,15 @@ def top_mass(law: GeometricLaw, places: IntArray, logs: FloatArray, tries: int) 
     left = _best(logs + eps * at, tries) - eps * at
     right = _best((logs - eps * at)[::-1], tries)[:, ::-1] + eps * at
     # Outputs at the last place and beyond it, or at the first and before it, have all places on one side.
-    ends = (np.exp(left[:, -1]).sum() + np.exp(right[:, 0]).sum()) / -math.expm1(-eps)
+    ends = float(np.exp(left[:, -1]).sum() + np.exp(right[:, 0]).sum())
     # A place itself, the first apart, counts to its left; of equal places the last one is followed by a gap.
     some = gaps > 0
     inner = some & (at[:-1] > 0)
-    between = 0.0
+    here = between = 0.0
     for one, other in zip(left[:, :-1], right[::-1, 1:], strict=True):
-        between += float(np.exp(np.maximum(one[inner], other[inner] - eps * gaps[inner])).sum())
+        here += float(np.exp(np.maximum(one[inner], other[inner] - eps * gaps[inner])).sum())
         between += float(_of_gaps(one[some], other[some], gaps[some], eps).sum())
-    return math.tanh(eps / 2) * (float(ends) + between)
+    return math.tanh(eps / 2) * here + (ends + between) / (1 + math.exp(-eps))
 
 
 def _best(logs: FloatArray, count: int) -> FloatArray:
@@ -119,15 +121,16 @@ def _best(logs: FloatArray, count: int) -> FloatArray:
 
 
 def _of_gaps(first: FloatArray, last: FloatArray, gaps: FloatArray, eps: float) -> FloatArray:
-    """Σ_{0<j<d} max(e^(first - ε·j), e^(last - ε·(d - j))) for each gap d."""
-    crossing = np.floor((first - last) / (2 * eps) + gaps / 2)
+    """Σ_{0<j<d} max(e^(first - ε·j), e^(last - ε·(d - j))) for each gap d, times 1 - e^-ε."""
+    with np.errstate(over="ignore"):
+        crossing = np.floor((first - last) / (2 * eps) + gaps / 2)
     own = np.clip(crossing, 0.0, gaps - 1)
     return np.asarray(np.exp(first) * _falling(own, eps) + np.exp(last) * _falling(gaps - 1 - own, eps))
 
 
 def _falling(count: FloatArray, eps: float) -> FloatArray:
-    """Σ_{1≤j≤count} e^(-ε·j)."""
-    return np.asarray(math.exp(-eps) * np.expm1(-eps * count) / math.expm1(-eps))
+    """Σ_{1≤j≤count} e^(-ε·j), times 1 - e^-ε."""
+    return np.asarray(math.exp(-eps) * -np.expm1(-eps * count))
 
 
 @_envelope.register

@@ -86,6 +86,8 @@ def _listed(adversary: Adversary, line: Line, releases: int) -> Found | None:
     if channel is None:
         return None
     reduced = channel.reduced()
+    if releases > LARGEST_TYPES:
+        return None
     if types_of(reduced.shape[1], releases) * max(len(line.places), reduced.shape[1]) > LARGEST_TYPES:
         return None
     blocks = TypeTable(reduced.log_matrix, releases).blocks(releases)

@@ -189,7 +189,7 @@ def _geometric_entropy(law: GeometricLaw, places: IntArray, beliefs: FloatArray)
     total = _entropy(shown)
     for end in (float(shown[0]), float(shown[-1])):
         # Σ_{t≥1} of -q·α^t·ln(q·α^t).
-        rest = end / math.expm1(eps)
+        rest = end / math.expm1(eps) if eps < 700 else 0.0
         total -= rest * (math.log(end) - eps / -math.expm1(-eps)) if rest > 0 else 0.0
     noise = eps * law.mean_error - math.log(math.tanh(eps / 2))
     return max(0.0, total - noise) / LN2

@@ -220,11 +220,7 @@ def _geometric(law: GeometricLaw, steps: int, releases: int) -> Ratios:
     if steps == 0 or eps == 0:
         return Ratios(np.zeros(1), np.zeros(1))
     require_size(releases * steps, LARGEST_LAW, "the law of the ratio", "ask for fewer releases")
-    if math.isinf(2 * eps * steps * releases):
-        raise MechanismError(
-            f"eps is {eps:g}: ratios of {releases} releases are beyond floating-point numbers; at ε = 1000 "
-            "next to nothing is hidden already"
-        )
+    _require_floats(eps, 2 * eps * steps * releases, releases)
     if steps == 1:
         hits = np.arange(releases + 1, dtype=np.float64)
         return Ratios(np.asarray(eps * (2 * hits - releases), dtype=np.float64), log_binomial(releases, -eps))
@@ -233,6 +229,15 @@ def _geometric(law: GeometricLaw, steps: int, releases: int) -> Ratios:
     once = np.concatenate([ends[:1], law.log_pmf(np.arange(1.0, steps)), ends[1:]])
     start = Ratios(eps * (2 * np.arange(steps + 1.0) - steps), once)
     return _powers(start, 2 * eps, releases, 0.0)
+
+
+def _require_floats(eps: float, nats: float, releases: int) -> None:
+    """Refuse an ε so large that the logarithm of a ratio is no float."""
+    if math.isinf(nats):
+        raise MechanismError(
+            f"eps is {eps:g}: ratios of {releases} releases are beyond floating-point numbers; at ε = 1000 "
+            "next to nothing is hidden already"
+        )
 
 
 @_ratios.register
@@ -247,6 +252,7 @@ def _staircase(law: StaircaseLaw, steps: int, releases: int) -> Ratios:
         return Ratios(np.zeros(1), np.zeros(1))
     if steps > law.sensitivity:
         return _by_convolution(law, steps, releases)
+    _require_floats(eps, 2 * eps * releases, releases)
     on_top = 1 + min((steps - 1) // 2, law.top - 1) + min(steps // 2, law.top - 1)
     near = float(law.log_pmf(np.zeros(1))[0]) + math.log(on_top + (steps - on_top) * math.exp(-eps))
     up = near - eps - math.log(-math.expm1(-eps))

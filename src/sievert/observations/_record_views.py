@@ -8,6 +8,7 @@ independent likelihood ratios; on one number it is the upper envelope of shifted
 from __future__ import annotations
 
 import math
+import sys
 from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
@@ -21,6 +22,7 @@ from sievert.channels import (
     GeometricLaw,
     GroupNoise,
     NoiseChannel,
+    NoiseLaw,
     PlanarNoise,
     SeveralNoise,
     SumNoise,
@@ -54,6 +56,11 @@ from sievert.observations._view_samples import drawn_ratios, gains_on_even_line,
 
 __all__ = ["CellView", "LineView", "RecordView", "record_view"]
 
+HIDDEN = "exact: noise this wide shows nothing"
+BARE = "exact: noise this rare hides nothing"
+# ln of a ratio that no float of a gain notices.
+UNSEEN = 1e-20
+LARGEST_FLOAT = Fraction(sys.float_info.max)
 # Numbers that one series takes.
 WORK_OF_SERIES = 10
 
@@ -158,7 +165,7 @@ class RecordView(OneRecord):
             )
         count = observation_count(releases, GainError)
         before = worth(adversary, self.belief)
-        found = self.gained(adversary, count)
+        found = self._plainly(adversary, count) or self.gained(adversary, count)
         if self.is_cut:
             kept = Enclosed(before, max(before, found.bounds.upper))
             found = Found(kept, f"bound: noise before it is clamped ({found.method})")
@@ -173,6 +180,14 @@ class RecordView(OneRecord):
         after = lower if adversary.is_loss and not exact else upper
         lower = after if exact else lower
         return RecordGain(adversary.name, before, after, exact, lower, upper, method, count)
+
+    def _plainly(self, adversary: Adversary, releases: int) -> Found | None:
+        """Where floats know nothing but noise, or no noise at all."""
+        if self.log_ratio * releases <= UNSEEN:
+            return Found.exactly(worth(adversary, self.belief), HIDDEN)
+        if self.noise.law.never_moves:
+            return Found.exactly(told(adversary, self.classes), BARE)
+        return None
 
     def simulated(
         self,
@@ -198,6 +213,12 @@ class RecordView(OneRecord):
             lambda size, generator: self.drawn_gains(chosen, count, size, generator),
             Plan(number, max(1, AT_ONCE // work), count, rng, RISK / share),
         )
+
+
+def _nats(law: NoiseLaw, steps: int) -> float:
+    """ln of the largest likelihood ratio of two answers so many steps apart; inf: none, or no float."""
+    nats = law.eps_of(Fraction(steps))
+    return math.inf if nats is None or nats > LARGEST_FLOAT else float(nats)
 
 
 def _first(found: float, before: float) -> float:
@@ -235,8 +256,7 @@ class CellView(RecordView):
     @property
     def log_ratio(self) -> float:
         """Of one step, or of one out of a cell and one into another."""
-        nats = self.noise.law.eps_of(Fraction(self._steps))
-        return math.inf if nats is None else float(nats)
+        return _nats(self.noise.law, self._steps)
 
     def extreme_pairs(self) -> tuple[tuple[int, int], tuple[int, int]] | None:
         """Two cells, and a cell against none."""
@@ -257,8 +277,7 @@ class CellView(RecordView):
 
     def log_lift(self, releases: int) -> float:
         """A record moves one step out of a cell and one into another."""
-        nats = self.noise.law.eps_of(Fraction(2))
-        return math.inf if nats is None else float(nats) * releases
+        return _nats(self.noise.law, 2) * releases
 
     def affinity(self, first: int, second: int) -> float:
         """The step goes into one cell and out of another, or into one only."""
@@ -327,8 +346,7 @@ class LineView(RecordView):
     @property
     def log_ratio(self) -> float:
         """Of the two amounts furthest apart."""
-        nats = self.noise.law.eps_of(Fraction(int(self.line.places[-1] - self.line.places[0])))
-        return math.inf if nats is None else float(nats)
+        return _nats(self.noise.law, int(self.line.places[-1] - self.line.places[0]))
 
     def extreme_pairs(self) -> tuple[tuple[int, int], tuple[int, int]] | None:
         """The ends, and two neighbours that are closest."""

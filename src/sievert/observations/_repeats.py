@@ -42,6 +42,8 @@ TYPES = "exact by types in every situation of the other records"
 BOUND = "bound: the least of what ε allows, the capacity of every release, and the true answer"
 # More observations than this are as good as any: their number is also a float.
 MANY = 10**300
+# ln of a ratio that is none.
+NEVER = -1e100
 # Nobody budgets for more releases of the same data.
 MOST_RELEASES = 1000
 
@@ -245,7 +247,8 @@ def _bound(situation: _Situation, observations: int) -> float:
     guess by at most the capacity of the rows; and even the true answer only tells which row it is.
     """
     logs, likeliest = situation.logs, situation.likeliest
-    spread = np.exp(-float(min(observations, MANY)) * _row_distances(logs)) @ situation.total
+    with np.errstate(over="ignore"):
+        spread = np.exp(-float(min(observations, MANY)) * _row_distances(logs)) @ situation.total
     reach = float((likeliest / spread).max())
     growth = observations * math.log(np.exp(logs.max(axis=0)).sum()) + math.log(likeliest.max())
     return min(1.0, reach, math.exp(min(growth, 0.0)), float(likeliest.sum()))
@@ -283,7 +286,8 @@ def _profile(situation: _Situation) -> bytes:
     """
     peak = situation.logs.max(axis=0)
     seen = ~np.isneginf(peak)
-    kinds, kind = np.unique(np.round(situation.logs[:, seen] - peak[seen], 12), axis=1, return_inverse=True)
+    apart = np.maximum(situation.logs[:, seen] - peak[seen], NEVER)
+    kinds, kind = np.unique(np.round(apart, 12), axis=1, return_inverse=True)
     mass = np.bincount(kind.ravel(), weights=np.exp(peak[seen])).astype(np.float64)
     mass = log_of(mass)  # columns below 1e-308 count as none
     belief = np.append(situation.likeliest, 0.0)
