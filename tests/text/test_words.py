@@ -29,6 +29,8 @@ def test_apostrophes_marks_and_case() -> None:
         ("No refunds, never", ["no", "refunds", "never"]),
         ("We can’t and won't, they didn't", ["not", "not", "not"]),
         ("nobody has nothing without it, nor cannot", ["nobody", "nothing", "without", "nor", "cannot"]),
+        # As keyboards without ’ write it: an accent, a backtick, a prime, a full-width sign.
+        ("I don´t, won`t, can′t, isn＇t", ["not", "not", "not", "not"]),
     ],
 )
 def test_a_negation_is_no_stop_word(text: str, found: list[str]) -> None:
@@ -41,6 +43,7 @@ def test_a_negation_is_no_stop_word(text: str, found: list[str]) -> None:
     [
         ("L'élève", ["élève"]),
         ("qu’il d'accord aujourd'hui", ["il", "accord", "aujourd'hui"]),
+        ("Je n'ose, il n´ose, elle ne sait", ["je", "ne", "ose", "il", "ne", "ose", "elle", "ne", "sait"]),
         ("O'Neill's rock'n'roll", ["o'neill", "rock'n'roll"]),
         ("the students' vitamin C", ["students", "vitamin", "c"]),
     ],

@@ -45,7 +45,7 @@ STOP_WORDS = frozenset(FUNCTION_WORDS.split())
 
 # One way to write an apostrophe and a hyphen; marks of layout within a word are nothing.
 LAYOUT = dict.fromkeys("\u00ad\u200b\u2060")
-SPELLING = str.maketrans({"’": "'", "ʼ": "'", "‘": "'", "‐": "-", "‑": "-"} | LAYOUT)
+SPELLING = str.maketrans(dict.fromkeys("’ʼ‘‛´`′＇", "'") | dict.fromkeys("‐‑", "-") | LAYOUT)
 NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:[.,]\d+)?")
 ENDINGS = ("'s", "'ll", "'re", "'ve", "'d", "'m")
 CONTRACTED = {"ca": "can", "wo": "will", "sha": "shall", "ai": ""}
@@ -227,8 +227,8 @@ class _Forms:
         if named and joined is not None:
             return (joined,)
         if head.lower() in ELIDED:
-            negations = ("n'", "ne") if head.lower() == "n" else ()
-            return (*[form for form in negations if form in self.vocabulary][:1], *self.of_word(tail))
+            negation = ("n'" if "n'" in self.vocabulary else "ne",) if head.lower() == "n" else ()
+            return (*negation, *self.of_word(tail))
         parts = tuple(found for part in word.split("'") if len(part) > 1 for found in self.of_word(part))
         return parts if any(part in self.vocabulary for part in parts) else (low,)
 
