@@ -1,6 +1,7 @@
 """Solvers at the edge: columns of mere rounding, ε next to 0 and ε beyond every float."""
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -58,6 +59,23 @@ def test_every_question_has_an_answer_at_every_eps(name: str, eps: float) -> Non
             continue
         limit = 1 if eps < 1 else min(space.size, question.get("outputs", space.size))
         assert found.exact.factor == pytest.approx(limit, rel=1e-5)
+
+
+@pytest.mark.parametrize("eps", [1e-15, 1e-14, 1e-13])
+@pytest.mark.parametrize(
+    "space",
+    [
+        metrics.line(12),
+        metrics.euclidean(np.random.default_rng(1).random((120, 2)).tolist()),
+        sv.Policy.blowfish(sv.secrets.line(12), 600),
+    ],
+    ids=["line", "plane", "histogram"],
+)
+def test_where_rounding_leaves_no_kernel_saying_nothing_is_the_bound(space: Any, eps: float) -> None:
+    """ValueError: "the remainder of the kernel channel is not private"."""
+    found = sv.worst_leakage(space, eps)
+    assert 1 <= found.lower.factor <= found.upper.factor <= 1 + 1e-8
+    assert found.certificate.verify()
 
 
 @pytest.mark.parametrize("eps", [0, 1e-300, 25, 800, 1e300])

@@ -29,6 +29,7 @@ from sievert.limits._programs import (
     kernel_matrix,
     merged,
     repaired,
+    silent,
 )
 from sievert.limits._space import LARGEST_DENSE, Space, packing, weights
 from sievert.limits._trees import solve_tree, tree_packing, tree_weights
@@ -80,7 +81,7 @@ class Rung:
 def climb(space: Space, eps: Fraction) -> Rung:
     """Solve one connected space: the first rung that fits."""
     if space.size == 1:
-        return Rung("a single point", {"type": "points"}, _constant(space), np.ones((1, 1)))
+        return Rung("a single point", {"type": "points"}, silent(space), np.ones((1, 1)))
     if 0 < float(eps) * space.extent[0] < SMALL:
         symmetric = _transitive(space, eps)
         if symmetric is not None:
@@ -88,7 +89,7 @@ def climb(space: Space, eps: Fraction) -> Rung:
     if float(eps) * space.extent[0] < TINY:
         channel = np.ones((space.size, 1)) if space.size <= LARGEST_CHANNEL else None
         return Rung(
-            "ε = 0" if eps == 0 else "ε is next to 0", radius_cover(space, eps), _constant(space), channel
+            "ε = 0" if eps == 0 else "ε is next to 0", radius_cover(space, eps), silent(space), channel
         )
     if space.is_tree:
         return _tree(space, eps)
@@ -166,11 +167,6 @@ def _over_blocks(space: Space, eps: Fraction, parts: Decomposition, orbits: list
 
 def _packing(y: FloatArray) -> Certificate:
     return {"type": "packing", "y": y.tolist()}
-
-
-def _constant(space: Space) -> Certificate:
-    """The channel that says nothing."""
-    return {"type": "channel", "denominator": 1, "rows": [[1]] * space.size}
 
 
 def radius_cover(space: Space, eps: Fraction) -> Certificate:
@@ -287,7 +283,10 @@ def _interval(space: Space, eps: Fraction, reason: str, parts: Decomposition | N
     """No exact method fits: the best proved bound above, the best channel found below."""
     bound = packing(space, float(eps))
     lower = kernel_certificate(bound.z, space, eps)
-    channel = kernel_matrix(bound.z, lower["t"], space, float(eps)) if space.size <= LARGEST_CHANNEL else None
+    channel = None
+    if space.size <= LARGEST_CHANNEL:
+        mixing = lower.get("t", 1.0)  # 1: the channel that says nothing
+        channel = kernel_matrix(bound.z, mixing, space, float(eps))
     rung = Rung("packing bound", _packing(bound.y), lower, channel, reason)
     if parts is None or len(parts.vertices) == 1:
         return rung
@@ -316,7 +315,7 @@ def _sparse(space: Space, eps: Fraction, reason: str | None = None) -> Rung:
             f"distances are kept for at most {LARGEST_DENSE} points; this space has {space.size}, "
             "so only the radius bound, the blocks and the levels around one point are known"
         )
-    lower: Certificate = _constant(space)
+    lower: Certificate = silent(space)
     if space.is_graph:
         away = space.proof.distances_from(np.array([space.extent[2]]))
         lower = {"type": "levels", "source": int(away.argmax())}
@@ -353,12 +352,12 @@ def _blocks_apart(space: Space, eps: Fraction, parts: Decomposition, reason: str
             # Three large blocks may take their minute each; the packing bound has to do for others.
             small = block.size <= max(LARGEST_BLOCK, min(LARGEST_RAYS, third - 1))
             rung = climb(block, eps) if small or third <= block.size <= LARGEST_RAYS else None
-            solved_blocks[shape] = rung or Rung("", covering(block, eps), _constant(block), None)
+            solved_blocks[shape] = rung or Rung("", covering(block, eps), silent(block), None)
         rungs.append(solved_blocks[shape])
     pieces = zip(parts.vertices, parts.edges, rungs, strict=True)
     blocks = [{"vertices": points, "edges": edges, "upper": rung.upper} for points, edges, rung in pieces]
     upper = {"type": "block bounds", "blocks": blocks}
-    lower, channel = _constant(space), None
+    lower, channel = silent(space), None
     if all(rung.channel is not None and rung.reason is None for rung in rungs):
         own = [merged(np.asarray(rung.channel)) for rung in rungs]
         optimum = BlockOptimum(0.0, own, np.zeros(space.size), [], parts)

@@ -36,6 +36,7 @@ __all__ = [
     "merged",
     "mixed_until",
     "repaired",
+    "silent",
     "triples",
     "uncapped",
 ]
@@ -308,4 +309,13 @@ def kernel_certificate(z: FloatArray, space: Space, eps: Fraction) -> dict[str, 
         slope = growth * high[b] - low[a]
         most = (growth - 1 - 10 * UNIT * (growth + 1)) / np.where(slope > 0, slope, 1.0)
         kept = min(kept, float(np.where(slope > 0, most, 1.0).min(initial=1.0)))
-    return {"type": "kernel", "z": z.tolist(), "t": min(0.999, max(0.0, 1 - kept) * (1 + 1e-6) + 16 * UNIT)}
+    mixing = max(0.0, 1 - kept) * (1 + 1e-6) + 16 * UNIT
+    if mixing >= 1:
+        # ε times the least distance is within the rounding of 1: floats prove no part of the kernel.
+        return silent(space)
+    return {"type": "kernel", "z": z.tolist(), "t": mixing}
+
+
+def silent(space: Space) -> dict[str, Any]:
+    """The channel that says nothing."""
+    return {"type": "channel", "denominator": 1, "rows": [[1]] * space.size}
