@@ -633,6 +633,35 @@ def test_the_name_of_a_file_may_be_no_text(tmp_path: Path, sievert: Sievert) -> 
     assert sievert("verify", proof, first, second).returncode == 0
 
 
+COUNTED = """version = 1
+policy = { values = ["yes", "no"], records = 2 }
+query = { kind = "count", where = ["yes"] }
+mechanism = { kind = "truncated-geometric", eps = 1 }
+use = { loss = "absolute" }
+data = { input = "data.csv", column = "answer" }
+release = { ledger = "budget.toml", output = "out.csv" }
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "folder", "output"),
+    [("release", ".", "out\udcff.csv"), ("release", "\udcff", "out.csv"), ("design", ".", "out\udcff.toml")],
+)
+def test_a_path_that_is_no_text_is_refused_before_any_work(
+    tmp_path: Path, sievert: Sievert, command: str, folder: str, output: str
+) -> None:
+    """A ledger, a sidecar and a designed file hold paths as text: it was "a mistake of Sievert"."""
+    file = tmp_path / folder / "file.toml"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(COUNTED)
+    (file.parent / "data.csv").write_text("answer\nyes\nno\n")
+    (file.parent / "budget.toml").write_text("person = 3\n")
+    done = sievert(command, file, "--output", file.parent / output)
+    assert done.returncode == 2, done.stderr
+    assert "output is " in done.stderr and "not UTF-8; name another" in done.stderr
+    assert not (file.parent / "budget.ledger").exists()
+
+
 @pytest.mark.parametrize(
     ("key", "value"),
     [

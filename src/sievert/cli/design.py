@@ -54,13 +54,14 @@ def design(
         return
     from sievert.errors import FileError
     from sievert.files import identified, load_scenario
-    from sievert.questions.design import announced, channel_suffixes, design_of
+    from sievert.questions.design import announced, channel_suffixes, design_of, require_named
     from sievert.report.design import lines, page, table
 
     target = file.parent / f"{file.stem}-optimal.toml" if output is None else output
     if target.suffix != ".toml":
         raise FileError(f"{target}: the designed file is written to .toml")
     scenario = load_scenario(file)
+    require_named(scenario, target)
     asked = Asked(scenario.reads(), force, output=target, proof=proof, report=report)
     for suffix in channel_suffixes(scenario):
         asked.claim(f"the channel ({suffix})", target.with_suffix(suffix))

@@ -45,16 +45,24 @@ from sievert.errors import FileError, MechanismError, TooLargeError
 from sievert.files import ReleaseModel, Scenario, dumps, file_eps, moved
 from sievert.measures import Gain
 from sievert.mechanisms import noise_on_map, privacy
-from sievert.numerics import non_negative, read_eps
+from sievert.numerics import brief, non_negative, read_eps
 from sievert.policies import Answers
 from sievert.proofs import ExactDesignProof, NoiseProof, OptimalDesignProof, Proof, StaircaseProof
 from sievert.questions._accept import record_belief
 from sievert.questions._one_row import OfOneRow, one_row, rows_of_person
 from sievert.results import Result
 from sievert.spaces import Region
-from sievert.tables import channel_bytes
+from sievert.tables import channel_bytes, is_text
 
-__all__ = ["Design", "NoiseDesign", "ResponseDesign", "channel_suffixes", "design_of", "design_questions"]
+__all__ = [
+    "Design",
+    "NoiseDesign",
+    "ResponseDesign",
+    "channel_suffixes",
+    "design_of",
+    "design_questions",
+    "require_named",
+]
 
 # Text would round floats on the way through decimals; fractions are text.
 EXACT, FLOATS = ".csv", ".npz"
@@ -209,6 +217,15 @@ def channel_suffixes(scenario: Scenario) -> tuple[str, ...]:
     """How a designed channel may be named beside its file; noise for a table is named in the file alone."""
     only_noise = scenario.document.query.is_table and scenario.document.use is None
     return () if only_noise else (EXACT, FLOATS)
+
+
+def require_named(scenario: Scenario, target: Path) -> None:
+    """Refuse, before any work, a place where the designed file would name what is not UTF-8."""
+    if not is_text(designed_toml(scenario, {"matrix": target.name}, target.parent)):
+        raise FileError(
+            f"output is {brief(str(target))}: the designed file would name a path that is not UTF-8; "
+            "name another output"
+        )
 
 
 def design_of(

@@ -49,6 +49,7 @@ from ._writing import create as create
 from ._writing import fits as fits
 from ._writing import give_name as give_name
 from ._writing import is_inside as is_inside
+from ._writing import is_text as is_text
 from ._writing import matching as matching
 from ._writing import require_plain as require_plain
 from ._writing import require_writable as require_writable

@@ -35,6 +35,7 @@ __all__ = [
     "fits",
     "give_name",
     "is_inside",
+    "is_text",
     "matching",
     "reopen",
     "require_plain",
@@ -91,11 +92,20 @@ def require_writable(target: Path) -> None:
             f"output is {brief(str(target))}, whose name has {length} bytes; give a name of at most "
             f"{LONGEST_NAME} bytes without control characters"
         )
+    whole = os.path.abspath(target)
+    if not is_text(whole):
+        # The ledger and the file beside the table hold it as text.
+        raise FileError(f"output is {brief(whole)}, a path that is not UTF-8; name another one")
     suffix = target.suffix.lower()
     if suffix in ARROW_SUFFIXES:
         _ArrowWriter(io.BytesIO(), suffix, [])
     elif suffix != ".csv":
         raise FileError(_no_such_format(target))
+
+
+def is_text(name: str) -> bool:
+    """Whether a name can stand in a text file: bytes of a file's name need not be UTF-8."""
+    return not any("\ud800" <= letter <= "\udfff" for letter in name)
 
 
 def _no_such_format(target: Path) -> str:
