@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import time
 from fractions import Fraction
 from typing import Any
 
@@ -204,3 +205,13 @@ def test_the_worst_of_many_moves_is_found_without_composing_all(monkeypatch: pyt
     assert exact == planned_claim(moves[every.index(found)], 1).exact
     assert keeps(moves, found * 1.0001, 1e-6) and not keeps(moves, found * 0.9999, 1e-6)
     assert largest_epsilon([], 1e-6) == (0.0, True) and keeps([], 0.0, 1e-9)
+
+
+def test_a_tilt_is_sought_among_the_atoms_alone() -> None:
+    """Of half a million points of a fine lattice few have a probability: this took 3 s, and takes 0.2 s."""
+    claim = planned_claim([(gaussian(12), 1), (gaussian(31), 7), (gaussian(47), 11)], 1)
+    assert not claim.exact
+    start = time.process_time()
+    found = claim.delta(np.array([0.5, 1.0, 1.5]))
+    assert time.process_time() - start < 1
+    assert found == pytest.approx([0.012813042, 0.00022528247, 5.6934185e-07])

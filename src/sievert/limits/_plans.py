@@ -107,14 +107,20 @@ class PlannedClaim(Claim):
         """ε at δ = 0: the largest loss of every release; inf where the noise keeps none."""
         return self.releases * math.fsum(law.nats_of(Fraction(steps)) for law, steps in self.cells)
 
+    @cached_property
+    def _atoms(self) -> list[tuple[FloatArray, FloatArray, int]]:
+        """What each kind of cell may lose, and ln of its probability: few points of a fine lattice."""
+        held = [(law, np.flatnonzero(law.logs > -math.inf), count) for law, count in self._counted[0]]
+        return [(law.first + law.unit * at, law.logs[at], count) for law, at, count in held]
+
     def _cumulants(self, tilt: float) -> tuple[float, float]:
         """ln E e^(tilt·loss) and its derivative, the tilted mean, of all releases together."""
         logs = means = 0.0
-        for law, count in self._counted[0]:
-            weights = law.logs + tilt * law.values
+        for values, chances, count in self._atoms:
+            weights = chances + tilt * values
             total = float(log_sum(weights, axis=0))
             logs += count * total
-            means += count * float(law.values @ np.exp(weights - total))
+            means += count * float(values @ np.exp(weights - total))
         return logs, means
 
     def _together(self, tilt: float) -> Losses:
