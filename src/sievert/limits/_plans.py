@@ -111,7 +111,7 @@ class PlannedClaim(Claim):
     def _atoms(self) -> list[tuple[FloatArray, FloatArray, int]]:
         """What each kind of cell may lose, and ln of its probability: few points of a fine lattice."""
         held = [(law, np.flatnonzero(law.logs > -math.inf), count) for law, count in self._counted[0]]
-        return [(law.first + law.unit * at, law.logs[at], count) for law, at, count in held]
+        return [(np.asarray(law.first + law.unit * at), law.logs[at], count) for law, at, count in held]
 
     def _cumulants(self, tilt: float) -> tuple[float, float]:
         """ln E e^(tilt·loss) and its derivative, the tilted mean, of all releases together."""

@@ -227,8 +227,8 @@ class _Forms:
         if named and joined is not None:
             return (joined,)
         if head.lower() in ELIDED:
-            negation = ("n'" if "n'" in self.vocabulary else "ne",) if head.lower() == "n" else ()
-            return (*negation, *self.of_word(tail))
+            kept = self.of_word(tail)
+            return kept if head.lower() != "n" else ("n'" if "n'" in self.vocabulary else "ne", *kept)
         parts = tuple(found for part in word.split("'") if len(part) > 1 for found in self.of_word(part))
         return parts if any(part in self.vocabulary for part in parts) else (low,)
 
