@@ -63,6 +63,27 @@ def test_a_release_is_charged_and_published(tmp_path: Path) -> None:
     assert not list(tmp_path.glob(".*"))
 
 
+def test_a_charge_reads_no_earlier_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sums are kept beside the records: 515 releases made a charge 15 times as dear as the first."""
+    read: list[Path] = []
+    real = Chain.read.__func__  # type: ignore[attr-defined]
+
+    def noted(kind: type[Chain], path: Path, *arguments: Any, **options: Any) -> Chain:
+        read.append(path)
+        found: Chain = real(kind, path, *arguments, **options)
+        return found
+
+    release(tmp_path, "first")
+    monkeypatch.setattr(Chain, "read", classmethod(noted))
+    for name in ("second", "third"):
+        with Ledger.hold(tmp_path / "budget", BUDGET) as ledger:
+            held = ledger.reserve(HALF, [], [tmp_path / name])
+            held.write(0, b"1\n")
+            held.commit()
+    assert not read
+    assert len(Ledger.look(tmp_path / "budget", BUDGET).entries) == 3 and read
+
+
 def test_too_little_is_refused_with_the_numbers(tmp_path: Path) -> None:
     release(tmp_path, "first", Fraction(3, 4))
     with pytest.raises(
