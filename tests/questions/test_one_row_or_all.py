@@ -177,8 +177,9 @@ def test_a_true_place_outside_the_region_is_not_blamed_on_reports(tmp_path):
     assert "this file's mechanism" not in message
 
 
-def test_an_option_is_named_once():
-    told = CliRunner().invoke(app, ["design", "examples/letters/letters.toml", "--gap", "0.1"])
+@pytest.mark.parametrize("gap", ["0.1", "0"])
+def test_an_option_is_named_once(gap):
+    told = CliRunner().invoke(app, ["design", "examples/letters/letters.toml", "--gap", gap])
     assert str(told.exception).startswith("--gap: ")
 
 

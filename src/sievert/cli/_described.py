@@ -62,7 +62,9 @@ def _scenario(file: Path) -> TextScenario | VectorScenario | None:
 
 def _only(scenario: Described, without: Mapping[str, object]) -> None:
     """Refuse options that say nothing about such files."""
-    given = [name for name, value in without.items() if value not in (None, False, [], ())]
+    # A number that is given is given, 0 too.
+    absent = (type(None), bool, list, tuple)
+    given = [name for name, value in without.items() if value or not isinstance(value, absent)]
     if given:
         raise FileError(
             f"--{given[0].replace('_', '-')}: says nothing about the [{scenario.table}] of "
