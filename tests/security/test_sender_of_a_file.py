@@ -7,12 +7,13 @@ import os
 import pty
 import re
 import socket
+import sqlite3
 import struct
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -280,7 +281,48 @@ VIEWS = [
         "person = 'patient'",
         "the same in every row",
     ),
+    *(
+        (
+            f"SELECT ward, patient FROM visits {kind} SELECT ward, {made} FROM visits",
+            "person = 'patient'",
+            "more than one way",
+        )
+        for kind, made in (
+            ("UNION ALL", "patient || '2' AS patient"),
+            ("UNION", "upper(patient) AS patient"),
+            ("EXCEPT", "trim(patient) AS patient"),
+            ("INTERSECT", "lower(patient) AS patient"),
+        )
+    ),
+    (
+        "SELECT a.ward, a.patient FROM visits a JOIN (SELECT lower(patient) AS p FROM visits) b "
+        "ON a.patient = b.p",
+        "person = 'patient'",
+        "more than one way",
+    ),
+    (
+        "SELECT a.ward, a.patient FROM (SELECT ward, patient, lower(patient) AS p FROM visits) a JOIN "
+        "(SELECT lower(patient) AS p FROM visits) b ON a.p = b.p",
+        "person = 'patient'",
+        "more than one way",
+    ),
+    (
+        "SELECT patient, (SELECT max(v.ward) FROM wards) AS ward FROM visits v",
+        f"person = 'patient'\n{BOTH}",
+        "an aggregate over a column of the query around it",
+    ),
     ("SELECT ward, patient FROM visits WHERE visit > 0", "person = 'patient'", ""),
+    (
+        "SELECT a.ward, a.p FROM (SELECT ward, lower(patient) AS p FROM visits) a JOIN "
+        "(SELECT lower(patient) AS p FROM people) b ON a.p = b.p",
+        f"person = 'p'\n{BOTH}",
+        "",
+    ),
+    (
+        "SELECT ward, lower(patient) AS p FROM visits UNION ALL SELECT ward, lower(patient) FROM visits",
+        "person = 'p'",
+        "",
+    ),
     ("SELECT ward, lower(patient) AS who FROM visits", "person = 'who'", ""),
     ("SELECT DISTINCT ward, patient FROM visits", "person = 'patient'", ""),
     ("SELECT min(ward) AS ward, patient FROM visits GROUP BY patient", "person = 'patient'", ""),
@@ -328,6 +370,49 @@ def test_rows_of_one_person_do_not_change_those_of_others(
     else:
         done = sv.release.run(tmp_path / "file.toml")
         assert done.table is not None
+
+
+@pytest.mark.parametrize(
+    ("sql", "person"),
+    [
+        # SQLite takes an aggregate over a column of the query around for one of that query.
+        (
+            "SELECT patient, (SELECT count(*) FILTER (WHERE v.ward = 'north') FROM wards) || '' AS ward "
+            "FROM visits v",
+            "patient",
+        ),
+        # And whatever is no number for the UUID 0, so that all persons have one name.
+        ("SELECT CAST(patient AS UUID) AS who, max(ward) AS ward FROM visits GROUP BY 1", "who"),
+    ],
+)
+def test_rows_of_one_person_do_not_change_those_of_others_on_sqlite(
+    tmp_path: Path, sql: str, person: str
+) -> None:
+    pytest.importorskip("ibis")
+    with closing(sqlite3.connect(tmp_path / "clinic.db")) as base:
+        base.execute("CREATE TABLE visits (ward TEXT, patient TEXT)")
+        base.execute("CREATE TABLE wards AS SELECT 'north' AS ward")
+        base.executemany("INSERT INTO visits VALUES (?, ?)", PATIENTS)
+        base.commit()
+    text = (
+        JOINED.replace("SQL", sql).replace("duckdb://", "sqlite://").replace('"north"', '"north", "1", "2"')
+    )
+    tables = "tables = { visits = { person = 'patient' }, wards = 'public' }"
+    (tmp_path / "file.toml").write_text(text.replace("MORE", f"person = '{person}'\n{tables}"))
+    (tmp_path / "budget.toml").write_text("person = 1000.0\n")
+    with pytest.raises(FileError, match="is not among what a file may ask"):
+        sv.release.run(tmp_path / "file.toml")
+    assert not (tmp_path / "out.csv").exists() and not (tmp_path / "budget.ledger").exists()
+
+
+def test_what_a_database_does_not_have_is_said(tmp_path: Path) -> None:
+    """Formerly "a mistake of Sievert"."""
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect(str(tmp_path / "clinic.db")) as base:
+        base.execute("CREATE TABLE visits (ward TEXT, patient TEXT)")
+    source = 'source = "duckdb://clinic.db"\nsql = "SELECT sha2(ward, 512) AS ward, patient FROM visits"'
+    with pytest.raises(FileError, match="this database does not have what it asks"):
+        released(written(tmp_path, source, []), "a.csv")
 
 
 # ── hosts, passwords and engines ────────────────────────────────────────────────────────────────────

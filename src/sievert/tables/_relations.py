@@ -19,19 +19,23 @@ __all__ = [
     "Base",
     "Look",
     "Origin",
+    "PersonNames",
     "Relation",
     "Scope",
     "Select",
     "Source",
     "all_of",
     "joined",
-    "names_person",
+    "manifold",
     "optional_sources",
     "set_of",
     "spelled_person",
 ]
 
 Base = tuple[str, str]  # a table by its whole name, and a column of it
+PersonNames = frozenset[
+    tuple[Base, str]
+]  # columns that name a person, and what is made of each: "lower(name)"
 Look = Callable[[Sequence[str]], Known | None]
 
 
@@ -64,7 +68,8 @@ class Relation:
     ----------
     columns : its columns in order, and what each is made of
     rows : what it depends on which rows there are
-    who : columns that name the person whose row it is
+    who : columns that name the person whose row it is, and what these names are made of
+    keys : names by which rows are put together on the way: joined, grouped, or counted once
     mixed : why rows of one person may change those of others; "" where they do not
     public : that it is about no person
     rowwise : that each row is one row of one table, and no two are the same one
@@ -72,7 +77,8 @@ class Relation:
 
     columns: Mapping[str, Origin]
     rows: Origin = NOTHING
-    who: frozenset[str] = frozenset()
+    who: Mapping[str, PersonNames] = field(default_factory=dict)
+    keys: PersonNames = frozenset()
     mixed: str = ""
     public: bool = False
     rowwise: bool = False
@@ -116,6 +122,7 @@ class Scope:
 def joined(join: Any, side: str, left: Relation, scope: Scope, source: Source) -> Relation:
     """Whether a join distributes over people; `who` are columns by alias and name while it is built."""
     right, name = source.relation, source.name or "a subquery"
+    left = replace(left, keys=left.keys | right.keys)
     mixed = left.mixed or right.mixed
     if mixed or (left.public and right.public):
         return replace(left, mixed=mixed, public=left.public and right.public)
@@ -130,40 +137,60 @@ def joined(join: Any, side: str, left: Relation, scope: Scope, source: Source) -
     for found in _conjuncts(join.args.get("on")):
         if type(found).__name__ != "EQ":
             continue
-        sides = [names_person(part, scope) for part in (found.this, found.expression)]
-        if all(sides) and source.alias in sides and len(set(sides)) == 2:
-            return left
+        sides = [_named_person(part, scope) for part in (found.this, found.expression)]
+        aliases = {alias for alias, _ in sides}
+        if "" not in aliases and source.alias in aliases and len(aliases) == 2:
+            return replace(left, keys=left.keys | sides[0][1] | sides[1][1])
     return replace(left, mixed=f"the JOIN with {name} is not on the person's column of both tables")
 
 
-def names_person(node: Any, scope: Scope) -> str:
-    """The alias of the source whose person a column names, or ""."""
-    if type(node).__name__ != "Column" or node.args.get("table") is None:
-        return ""
-    for source in scope.sources:
-        if source.alias == node.table and node.name in source.relation.who:
-            return source.alias
-    return ""
-
-
-def spelled_person(node: Any, scope: Scope) -> str:
-    """The alias of the source whose person a value names, in another spelling perhaps, or "".
+def spelled_person(node: Any, scope: Scope) -> tuple[str, PersonNames]:
+    """The alias of the source whose person a value names, in another spelling perhaps, or "", and the names.
 
     Whatever else is made of a name may be the same for many people (`patient = patient`), and the rows of
     each of them would change what stands there for all.
     """
     kind, others = type(node).__name__, {key for key, value in node.args.items() if value} - {"this"}
+    if kind == "Paren":
+        return spelled_person(node.this, scope)
     if kind in ("Cast", "TryCast"):
         kept = node.to.is_type("text", "varchar", "nvarchar", "uuid") and not node.to.expressions
-        return spelled_person(node.this, scope) if kept else ""
-    if kind in ("Paren", "Lower", "Upper", "Trim", "MD5", "SHA", "SHA2"):
+        return _respelled(node, node.this, scope) if kept else NO_PERSON
+    if kind in ("Lower", "Upper", "Trim", "MD5", "SHA", "SHA2"):
         length = node.args.get("length")
         plain = others <= {"length"} and (length is None or type(length).__name__ == "Literal")
-        return spelled_person(node.this, scope) if plain else ""
+        return _respelled(node, node.this, scope) if plain else NO_PERSON
     if kind == "DPipe":
         sides = [part for part in (node.this, node.expression) if type(part).__name__ != "Literal"]
-        return spelled_person(sides[0], scope) if len(sides) == 1 else ""
-    return names_person(node, scope)
+        return _respelled(node, sides[0], scope) if len(sides) == 1 else NO_PERSON
+    return _named_person(node, scope)
+
+
+NO_PERSON: tuple[str, PersonNames] = ("", frozenset())
+
+
+def _named_person(node: Any, scope: Scope) -> tuple[str, PersonNames]:
+    """The alias of the source whose person a column names, or "", and the names that stand there."""
+    if type(node).__name__ == "Column" and node.args.get("table") is not None:
+        for source in scope.sources:
+            if source.alias == node.table and node.name in source.relation.who:
+                return source.alias, source.relation.who[node.name]
+    return NO_PERSON
+
+
+def _respelled(node: Any, inner: Any, scope: Scope) -> tuple[str, PersonNames]:
+    """What `spelled_person` says of a value that is made of another one."""
+    alias, names = spelled_person(inner, scope)
+    written = [
+        "" if part is inner else part.sql() for part in node.iter_expressions()
+    ]  # in the order of the text, with nothing where the name stands
+    return alias, frozenset((base, f"{type(node).__name__}({written}, {made})") for base, made in names)
+
+
+def manifold(names: PersonNames) -> str:
+    """A column of which a query makes several names for one person, or ""."""
+    bases = [base for base, _ in names]
+    return next((column for table, column in sorted(bases) if bases.count((table, column)) > 1), "")
 
 
 def set_of(kind: str, all_rows: bool, left: Relation, right: Relation) -> Relation:
@@ -173,7 +200,12 @@ def set_of(kind: str, all_rows: bool, left: Relation, right: Relation) -> Relati
         for (name, origin), other in zip(left.columns.items(), right.columns.values(), strict=True)
     }
     pairs = zip(left.columns, right.columns, strict=True)
-    who = frozenset(first for first, second in pairs if first in left.who and second in right.who)
+    who = {
+        first: left.who[first] | right.who[second]
+        for first, second in pairs
+        if first in left.who and second in right.who
+    }
+    keys = left.keys | right.keys
     public, mixed = left.public and right.public, left.mixed or right.mixed
     if not public and not mixed:
         if left.public or right.public:
@@ -182,9 +214,10 @@ def set_of(kind: str, all_rows: bool, left: Relation, right: Relation) -> Relati
             mixed = f"{kind} without the person in the same place on both sides"
     rows = left.rows | right.rows
     if not all_rows:
+        keys = keys.union(*who.values())
         for origin in columns.values():
             rows |= origin
-    return Relation(columns, rows, who, mixed, public)
+    return Relation(columns, rows, who, keys, mixed, public)
 
 
 def all_of(relation: Relation) -> Origin:

@@ -30,6 +30,7 @@ from sievert.tables._relations import (
     Base,
     Look,
     Origin,
+    PersonNames,
     Relation,
     Scope,
     Select,
@@ -106,7 +107,7 @@ def understood(
         other = _Reader(dialect, look, people, public).query(again, {}, None)
         if _written(again, dialect) != text or list(other.columns) != list(relation.columns):
             raise FileError(f"data.sql: {brief(sql)} is not written in one way; make a view in the database")
-        text = str(fixed(tree, dialect).sql(dialect=dialect, comments=False, unsupported_level=_raise()))
+        text = _written(fixed(tree, dialect), dialect)
     except RecursionError:
         raise FileError(f"data.sql: is nested too deeply; at most {DEEPEST} queries are") from None
     return Select(text, relation, tuple(sorted(reader.tables)))
@@ -118,7 +119,12 @@ def of_known(known: Known, dialect: str, look: Look) -> Relation:
 
 
 def _written(tree: Any, dialect: str) -> str:
-    return str(tree.sql(dialect=dialect, comments=False, unsupported_level=_raise()))
+    from sqlglot.errors import SqlglotError
+
+    try:
+        return str(tree.sql(dialect=dialect, comments=False, unsupported_level=_raise()))
+    except SqlglotError as problem:
+        raise FileError(f"data.sql: this database does not have what it asks ({problem})") from None
 
 
 def _raise() -> Any:
@@ -188,7 +194,8 @@ class _Reader(Values):
         for item, name in zip(query.expressions, names, strict=True):
             item.set("alias", self._quoted(name))
         columns = dict(zip(names, relation.columns.values(), strict=True))
-        return replace(relation, columns=columns, who=frozenset(told[name] for name in relation.who))
+        who = {told[name]: person for name, person in relation.who.items()}
+        return replace(relation, columns=columns, who=who)
 
     def _set(self, node: Any, ctes: Mapping[str, Source], outer: Scope | None) -> Relation:
         left, right = self.query(node.this, ctes, outer), self.query(node.expression, ctes, outer)
@@ -220,8 +227,9 @@ class _Reader(Values):
         aggregates = [part for part in _within(node) if type(part).__name__ in AGGREGATES]
         columns, who = self._columns(node, scope, ctes, relation)
         group = node.args.get("group")
-        keyed, told = self._group(group, node, scope, ctes, relation)
+        grouped, told = self._group(group, node, scope, ctes, relation)
         rows |= told
+        keys = relation.keys | grouped
         having = node.args.get("having")
         if having is not None:
             having.set("this", self._with_aliases(having.this, node, scope))
@@ -231,12 +239,13 @@ class _Reader(Values):
             self._only(distinct)
             if distinct.expressions:
                 raise self._choice("DISTINCT ON")
+            keys = keys.union(*who.values())
             for origin in columns.values():
                 rows |= origin
         self._order(node, scope, ctes)
         mixed = relation.mixed
         if not relation.public and not mixed:
-            if (group is not None or aggregates or having is not None) and not keyed:
+            if (group is not None or aggregates or having is not None) and not grouped:
                 mixed = "GROUP BY or an aggregate without the person among what rows are grouped by"
             elif distinct is not None and not who:
                 mixed = "DISTINCT without the person among the columns"
@@ -244,7 +253,8 @@ class _Reader(Values):
         plain = not (node.args.get("joins") or group or aggregates or having or distinct or scope.subqueries)
         if any(not found.public for found in scope.subqueries):
             mixed, public = mixed or "a subquery outside of FROM over a table that is not public", False
-        return Relation(columns, rows, who, mixed, public, plain and scope.sources[0].relation.rowwise)
+        rowwise = plain and scope.sources[0].relation.rowwise
+        return Relation(columns, rows, who, keys, mixed, public, rowwise)
 
     # ── sources and joins ──────────────────────────────────────────────────────────────────────────────
 
@@ -304,10 +314,18 @@ class _Reader(Values):
         if known.definition is not None:
             return self._view(known, name)
         columns = {column: Origin(frozenset({(name, column)})) for column in known.columns}
-        who = frozenset(column for column in known.columns if (name, column) in self.people)
+        who = self._named_there(known, name)
         public = name in self.public
         mixed = "" if who or public else f"nothing says whose the rows of {known.path[-1]} are"
-        return Relation(columns, NOTHING, who, mixed, public, True)
+        return Relation(columns, NOTHING, who, mixed=mixed, public=public, rowwise=True)
+
+    def _named_there(self, known: Known, name: str) -> dict[str, PersonNames]:
+        """The columns of a table or view that the file says are of its person."""
+        return {
+            column: frozenset({((name, column), "")})
+            for column in known.columns
+            if (name, column) in self.people
+        }
 
     def _view(self, known: Known, name: str) -> Relation:
         """A view of the database: its definition is its owner's, and read for what it is made of."""
@@ -323,18 +341,18 @@ class _Reader(Values):
         except (FileError, RecursionError):
             unknown = frozenset({known.path[-1]})
             columns = {column: Origin(frozenset({(name, column)}), unknown) for column in known.columns}
-            who = frozenset(column for column in known.columns if (name, column) in self.people)
+            who = self._named_there(known, name)
             public = name in self.public
             mixed = "" if who or public else f"what the view {known.path[-1]} is made of is not understood"
-            return Relation(columns, Origin(unknown=unknown), who, mixed, public, True)
+            return Relation(columns, Origin(unknown=unknown), who, mixed=mixed, public=public, rowwise=True)
         self.tables |= inner.tables
         told = dict(zip(found.columns, known.columns, strict=True))
         columns = dict(zip(known.columns, found.columns.values(), strict=True))
-        named = {told[column] for column in found.who}
-        own = {column for column in known.columns if (name, column) in self.people}
+        named = {told[column]: names for column, names in found.who.items()}
+        own = self._named_there(known, name)
         # Whoever names a person's column of the view itself says so of the view as of a table.
         mixed = "" if own and not found.who else found.mixed
-        return replace(found, columns=columns, who=frozenset(named | own), mixed=mixed, rowwise=True)
+        return replace(found, columns=columns, who=own | named, mixed=mixed, rowwise=True)
 
     def _join(
         self, join: Any, scope: Scope, ctes: Mapping[str, Source], left: Relation
@@ -373,10 +391,10 @@ class _Reader(Values):
 
     def _columns(
         self, node: Any, scope: Scope, ctes: Mapping[str, Source], joined: Relation
-    ) -> tuple[dict[str, Origin], frozenset[str]]:
+    ) -> tuple[dict[str, Origin], dict[str, PersonNames]]:
         written: list[Any] = []
         found: dict[str, Origin] = {}
-        who: set[str] = set()
+        who: dict[str, PersonNames] = {}
         keys: set[str] = set()
         outer_joined = optional_sources(node, scope)
         for item in self._expanded(node.expressions, scope):
@@ -392,12 +410,13 @@ class _Reader(Values):
                     f"data.sql: gives the column {brief(name)} twice; name the columns, each once, with AS"
                 )
             keys.add(self._key(name))
-            if self._carries(inner, scope, outer_joined):
-                who.add(name)
+            names = self._carried(inner, scope, outer_joined)
+            if names:
+                who[name] = names
             found[name] = origin
             written.append(self.sg.Alias(this=inner.copy(), alias=self._quoted(name)))
         node.set("expressions", written)
-        return found, frozenset() if joined.public else frozenset(who)
+        return found, {} if joined.public else who
 
     def _expanded(self, items: Sequence[Any], scope: Scope) -> list[Any]:
         """Columns in place of a star."""
@@ -432,18 +451,20 @@ class _Reader(Values):
             return self._spelled(node.this) if self.dialect != "postgres" else self._name(node.this)
         return f"column{place + 1}"
 
-    def _carries(self, node: Any, scope: Scope, optional: frozenset[str]) -> bool:
-        """Whether it is the person's column of a source, or another spelling of what stands there."""
-        return spelled_person(node, scope) not in ("", *optional)
+    def _carried(self, node: Any, scope: Scope, optional: frozenset[str]) -> PersonNames:
+        """What a value names people by: the person's column of a source, or another spelling of it."""
+        alias, names = spelled_person(node, scope)
+        return frozenset() if alias in optional else names
 
     def _group(
         self, group: Any, node: Any, scope: Scope, ctes: Mapping[str, Source], joined: Relation
-    ) -> tuple[bool, Origin]:
-        """Resolve GROUP BY: whether the person is among its parts, and what they are made of."""
+    ) -> tuple[PersonNames, Origin]:
+        """Resolve GROUP BY: the names of the person among its parts, and what they are made of."""
+        keys: PersonNames = frozenset()
         if group is None:
-            return False, NOTHING
+            return keys, NOTHING
         self._only(group)
-        parts, keyed, told, optional = [], False, NOTHING, optional_sources(node, scope)
+        parts, told, optional = [], NOTHING, optional_sources(node, scope)
         for part in group.expressions:
             number = part.unnest()  # a number is a place, in parentheses too
             if isinstance(number, self.sg.Literal) and not number.is_string:
@@ -456,10 +477,10 @@ class _Reader(Values):
             if isinstance(made.unnest(), self.sg.Literal):
                 raise self._refused("GROUP BY of what is the same in every row")
             told |= self.expression(made, scope, ctes)
-            keyed = keyed or self._carries(made, scope, optional)
+            keys |= self._carried(made, scope, optional)
             parts.append(made.copy())
         group.set("expressions", parts)
-        return keyed and not joined.public, told
+        return frozenset() if joined.public else keys, told
 
     def _with_aliases(self, node: Any, select: Any, scope: Scope) -> Any:
         """An expression in which a name that no table has is what the SELECT gives under it."""

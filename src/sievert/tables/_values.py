@@ -70,7 +70,18 @@ class Values(Names, ABC):
             lengths[key] = sum(origin.length for origin in made)
             for origin in made:
                 found |= origin
+        if kind in AGGREGATES or kind == "Filter":
+            self._of_this_query(node, scope)
         return self._as_long(node, kind, found, lengths)
+
+    def _of_this_query(self, node: Any, scope: Scope) -> None:
+        """Refuse an aggregate over a column of the query around, whose rows it would put together there."""
+        outer, around = set(), scope.outer
+        while around is not None:
+            outer |= {source.alias for source in around.sources}
+            around = around.outer
+        if any(column.table in outer for column in node.find_all(self.sg.Column)):
+            raise self._refused("an aggregate over a column of the query around it")
 
     def _as_long(self, node: Any, kind: str, found: Origin, lengths: Mapping[str, int]) -> Origin:
         """How long a text becomes; one that would fill a memory is refused."""
@@ -156,6 +167,8 @@ class Values(Names, ABC):
             type(part).__name__ == "DataTypeParam" and type(part.this).__name__ == "Literal" for part in sizes
         )
         others = [key for key, value in node.args.items() if value and key not in ("this", "expressions")]
+        if name == "UUID" and self.dialect == "sqlite":
+            raise self._refused("the type UUID, which this database does not have,")
         if name not in TYPES or others or not plain:
             raise self._refused(f"the type {brief(node.sql(dialect=self.dialect))}")
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sievert.errors import FileError
 from sievert.numerics import brief, did_you_mean, several
 from sievert.tables._catalogs import same_name
-from sievert.tables._relations import Base, Relation, Select
+from sievert.tables._relations import Base, Relation, Select, manifold
 from sievert.tables._select import of_known, understood
 
 if TYPE_CHECKING:
@@ -75,8 +75,12 @@ def view_of(
         people=owners,
         public=frozenset(_path(name, database) for name in public),
     )
-    if found.relation.mixed or column not in found.relation.who:
-        reason = found.relation.mixed or f"{brief(person)} is not the column of the person"
+    told = found.relation
+    many = manifold(told.keys | told.who.get(column, frozenset()))
+    if told.mixed or column not in told.who or many:
+        reason = told.mixed or f"{brief(person)} is not the column of the person"
+        if many and not told.mixed:
+            reason = f"the names in {brief(many)} are spelled in more than one way"
         raise FileError(
             f"data.sql: rows of one person may change those of others ({reason}), so that a limit on the "
             "rows of a person does not hold; join and group by the person, and say whose rows each has: "
