@@ -802,6 +802,27 @@ def test_a_text_of_the_file_steers_no_terminal(tmp_path: Path, sievert: Sievert)
 
 
 @pytest.mark.parametrize(
+    "sql",
+    [
+        "EXPLAIN \u202e\u009b31m",
+        # Formerly "a mistake of Sievert", an IndexError and an AttributeError of the parser.
+        "SELECT ward -> '$.\u009b[?' AS x FROM visits",
+        "FROM ward SELECT its |> LIMIT BY 1",
+    ],
+)
+def test_a_parser_that_fails_or_warns_quotes_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, sql: str
+) -> None:
+    """It repeats in a warning what it does not know, with what steers a terminal."""
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect(str(tmp_path / "clinic.db")) as base:
+        base.execute("CREATE TABLE visits (ward TEXT, patient TEXT)")
+    with pytest.raises(FileError, match=r"data\.sql") as refused:
+        released(written(tmp_path, f'source = "duckdb://clinic.db"\nsql = {json.dumps(sql)}', []), "a.csv")
+    assert not caplog.text and not set("\u202e\u009b") & set(str(refused.value))
+
+
+@pytest.mark.parametrize(
     ("old", "new"),
     [
         ("records = 3", "records = 1000000000000000000000000000000"),

@@ -14,8 +14,10 @@ change those of others.
 
 from __future__ import annotations
 
+import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -58,11 +60,14 @@ def parsed(sql: str, dialect: str) -> Any:
     if re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]", sql):
         raise FileError("data.sql: holds a control character; leave it out")
     try:
-        statements = [found for found in sqlglot.parse(sql, dialect=dialect) if found is not None]
-    except sqlglot.errors.SqlglotError as problem:
-        raise FileError(f"data.sql: is not understood ({str(problem).splitlines()[0]})") from None
+        with _silently():
+            statements = [found for found in sqlglot.parse(sql, dialect=dialect) if found is not None]
     except RecursionError:
         raise FileError(f"data.sql: is nested too deeply; at most {DEEPEST} queries are") from None
+    except Exception as problem:  # the parser fails in many ways on texts that nobody meant
+        known = isinstance(problem, sqlglot.errors.SqlglotError)
+        reason = str(problem).splitlines()[0] if known else "its parser fails on it"
+        raise FileError(f"data.sql: is not understood ({reason})") from None
     statements = [found for found in statements if not isinstance(found, expressions.Semicolon)]
     if len(statements) != 1 or not isinstance(
         statements[0], expressions.Select | expressions.SetOperation | expressions.Subquery
@@ -74,6 +79,21 @@ def parsed(sql: str, dialect: str) -> Any:
     if sum(1 for _ in statements[0].walk()) > LARGEST_TREE:
         raise FileError(f"data.sql: has more than {LARGEST_TREE} parts; make a view of it in the database")
     return statements[0]
+
+
+@contextmanager
+def _silently() -> Iterator[None]:
+    """The parser logs what it does not know in the file's own letters, which may steer a terminal."""
+    log = logging.getLogger("sqlglot")
+
+    def dropped(record: logging.LogRecord) -> bool:
+        return False
+
+    log.addFilter(dropped)
+    try:
+        yield
+    finally:
+        log.removeFilter(dropped)
 
 
 def understood(
