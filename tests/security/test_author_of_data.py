@@ -634,6 +634,16 @@ def test_an_array_is_what_its_header_claims(tmp_path: Path, content: bytes) -> N
         sv.text.Embedding.load(tmp_path / "words.npz")
 
 
+def test_a_small_archive_of_many_small_texts_is_not_unpacked(tmp_path: Path) -> None:
+    """Texts of one byte, of which Python makes 50 each, as floats are made of numbers of one byte."""
+    content = array_of("|S1", (70_000_000,), bytes(70_000_000))
+    with zipfile.ZipFile(tmp_path / "channel.npz", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        archive.writestr("inputs.npy", content)
+    assert (tmp_path / "channel.npz").stat().st_size < 1 << 20
+    with pytest.raises(FileError, match="needs 4550000000 bytes of memory"):
+        read_channel(tmp_path / "channel.npz")
+
+
 @pytest.mark.parametrize("change", [(6, 1), (8, 99)])
 def test_an_archive_that_cannot_be_unpacked_is_refused(tmp_path: Path, change: tuple[int, int]) -> None:
     """One with a password, and one of a method that does not exist."""
