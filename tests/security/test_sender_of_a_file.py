@@ -774,6 +774,25 @@ def test_data_are_plain_files_of_this_machine(tmp_path: Path, sievert: Sievert, 
     assert not (tmp_path / "out.csv").exists() and not (tmp_path / "budget.ledger").exists()
 
 
+@pytest.mark.parametrize("by_link", [False, True])
+def test_what_the_system_says_of_a_process_is_no_file(
+    tmp_path: Path, sievert: Sievert, by_link: bool
+) -> None:
+    """A message quotes the header, a page the labels: formerly those of the environment."""
+    place = "/proc/self/environ"
+    if by_link:
+        (tmp_path / "link.csv").symlink_to(place)
+        place = "link.csv"
+    survey = SURVEY.replace("TITLE", '"t"', 1)
+    for command, text in (
+        ("estimate", survey.replace("TITLE", '"maybe"') + f'[estimate]\nreports = "{place}"\n'),
+        ("audit", survey.replace('["yes", "no", TITLE]', f'{{ file = "{place}" }}')),
+    ):
+        (tmp_path / "file.toml").write_text(text)
+        done = sievert(command, tmp_path / "file.toml")
+        assert done.returncode == 2 and "what the system says of a process" in done.stderr, done.stderr
+
+
 @pytest.mark.parametrize("name", ["pipe.key", "/dev/zero", "large.key", "/proc/self/environ"])
 def test_a_ledger_key_is_a_small_plain_file(tmp_path: Path, name: str) -> None:
     """Reading it waited for ever, or filled the memory."""

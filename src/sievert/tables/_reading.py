@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import zipfile
 import zlib
 from collections.abc import Hashable, Iterable
@@ -37,10 +38,15 @@ def existing(path: str | Path, hint: str = "") -> Path:
     target = file_path("path", path, FileError)
     try:
         is_folder, is_file, exists = target.is_dir(), target.is_file(), target.exists()
+        of_system = os.path.realpath(target).startswith("/proc/")
     except OSError as problem:
         raise FileError(f"{brief(str(target))}: cannot be opened ({problem.strerror}){hint}") from None
     if is_folder:
         raise FileError(f"{target}: is a folder; name a file in it")
+    if of_system and exists:
+        raise FileError(
+            f"{target}: is what the system says of a process, and no file; name another one{hint}"
+        )
     if exists and not is_file:
         raise FileError(f"{target}: is a device or a pipe; copy what it gives into a file{hint}")
     if not is_file:
