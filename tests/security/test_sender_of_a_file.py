@@ -871,6 +871,14 @@ def test_what_is_too_large_is_refused_before_work(
     assert not (tmp_path / "out.csv").exists()
 
 
+@pytest.mark.parametrize("rule", ["pad", "sample"])
+def test_a_document_is_not_brought_to_any_size(rule: str) -> None:
+    """Formerly the memory was filled with the token, in a preview too."""
+    table = sv.text.Embedding(["thing", "other"], [[0.0], [1.0]])
+    with pytest.raises(sv.errors.TextError, match="brought to at most 1000000 words"):
+        sv.text.obfuscate(["thing other"], table, 1.0, length=rule, size=10**12, token="thing")
+
+
 def test_a_page_runs_our_scripts_alone(sievert: Sievert, tmp_path: Path, started_browser: Any) -> None:
     """What a file brings onto a page is text; and a script that got there in another way would not run."""
     (tmp_path / "file.toml").write_text(SURVEY.replace("TITLE", json.dumps(HOSTILE)))

@@ -26,6 +26,10 @@ from sievert.text._words import Bag, as_bag, bag_of, require_policy
 __all__ = ["Length", "Obfuscated", "obfuscate", "promised", "released"]
 
 
+# Words to which every document is brought: each is drawn anew, and held.
+LARGEST_SIZE = 1_000_000
+
+
 @dataclass(frozen=True)
 class Length:
     """What happens to the length of a document.
@@ -55,7 +59,9 @@ class Length:
             if self.size is not None:
                 raise TextError(f"size is {brief(self.size)}; it goes with length")
             return self
-        whole("size", self.size, TextError)
+        size = whole("size", self.size, TextError)
+        if self.hidden and size > LARGEST_SIZE:
+            raise TextError(f"size is {brief(size)}; a document is brought to at most {LARGEST_SIZE} words")
         if self.rule == "pad" and (self.token is None or self.token not in embedding):
             raise TextError(
                 f"token is {brief(self.token)}; length = 'pad' needs a public word of the vocabulary to pad "
