@@ -962,3 +962,36 @@ def test_a_title_does_not_name_the_encoding_of_a_script(tmp_path: Path, title: s
 
 
 # ── sizes and patterns ──────────────────────────────────────────────────────────────────────────────
+
+
+# ── modules that came along ─────────────────────────────────────────────────────────────────────────
+
+COMMAND = "import sys\nfrom sievert.cli import main\nif __name__ == '__main__':\n    sys.exit(main())\n"
+SPREAD = """version = 1
+policy = {{ values = ["n", "s"] }}
+mechanism = {{ kind = "randomised-response", eps = 1.0 }}
+data = {{ input = "wards", column = "ward" }}
+release = {{ ledger = "budget.toml", output = "out.csv", engine = {{ kind = "{engine}", workers = 1 }} }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("engine", "module"),
+    [("processes", "multiprocessing"), pytest.param("ray", "pydantic", marks=pytest.mark.slow)],
+)
+def test_a_worker_runs_no_module_that_came_along(tmp_path: Path, engine: str, module: str) -> None:
+    """Formerly workers imported from the current folder first, as `python -c` does and Ray has them do."""
+    if engine == "ray" and not os.environ.get("SIEVERT_REQUIRE_RAY"):
+        pytest.importorskip("ray", reason="needs Ray (extra cluster)")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "sievert").write_text(COMMAND)
+    folder = tmp_path / "sent"
+    (folder / "wards").mkdir(parents=True)
+    (folder / "wards" / "1.csv").write_text("ward\nn\ns\n")
+    (folder / "budget.toml").write_text("person = 9\n")
+    (folder / "file.toml").write_text(SPREAD.format(engine=engine))
+    (folder / f"{module}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w').close()\nraise SystemExit\n")
+    command = [sys.executable, str(tmp_path / "bin" / "sievert"), "release", "file.toml"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert not (tmp_path / "ran").exists()
+    assert done.returncode == 0 and (folder / "out.csv").is_dir(), done.stderr

@@ -43,6 +43,7 @@ FEWEST_ROWS = 10_000_000
 CLUSTER_PORT = 10001
 CONNECT_SECONDS = 10.0
 TOKEN = "RAY_AUTH_TOKEN"
+SAFE_PATH = "PYTHONSAFEPATH"
 # Of a folder for Ray: the paths of sockets below it are 107 bytes at most.
 LONGEST_PLACE = 24
 
@@ -191,10 +192,11 @@ class _Pool(Workers):
         from concurrent.futures import ProcessPoolExecutor
         from multiprocessing import get_context
 
-        return ProcessPoolExecutor(self.count, get_context("spawn"), _receive, (self._content,))
+        with _nothing_from_the_folder():
+            return ProcessPoolExecutor(self.count, get_context("spawn"), _receive, (self._content,))
 
     def submit(self, work: Work, task: Any) -> Any:
-        with _deaths():
+        with _nothing_from_the_folder(), _deaths():  # processes are begun as tasks come
             return self._pool.submit(_done, work, task)
 
     def result(self, begun: Any) -> Any:
@@ -207,6 +209,23 @@ class _Pool(Workers):
 
     def close(self) -> None:
         self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+@contextmanager
+def _nothing_from_the_folder() -> Iterator[None]:
+    """Have a Python that is begun inside import nothing from the current folder, as `python -c` would.
+
+    A file `multiprocessing.py` may have come along there, or have been planted by another user.
+    """
+    before = os.environ.get(SAFE_PATH)
+    os.environ[SAFE_PATH] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[SAFE_PATH]
+        else:
+            os.environ[SAFE_PATH] = before
 
 
 @contextmanager
@@ -280,9 +299,13 @@ class LocalRay(_Ray):
 
     @contextmanager
     def connection(self) -> Iterator[dict[str, Any]]:
-        with _only_ours() as folder:
+        from ray.job_config import JobConfig
+
+        with _only_ours() as folder, _nothing_from_the_folder():
             yield {
                 "address": "local",
+                # Otherwise workers import from the current folder first.
+                "job_config": JobConfig(_client_job=True),
                 "num_cpus": self.workers,
                 "include_dashboard": False,
                 "object_store_memory": 80 * 2**20,
