@@ -193,6 +193,28 @@ def test_a_ledgers_folder_that_another_user_made_is_refused(tmp_path: Path, plan
     assert sv.release.run(file).remaining == 8
 
 
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root makes them another's")
+@pytest.mark.parametrize("name", ["ledger.jsonl", "ledger.lock"])
+def test_a_file_of_another_user_in_a_ledgers_folder_is_refused(tmp_path: Path, name: str) -> None:
+    """Formerly only the folder was looked at: what was planted while it was open is its owner's to read."""
+    file = counting(tmp_path / "work")
+    folder = file.with_name("budget.ledger")
+    folder.mkdir(mode=0o700)
+    (folder / name).touch()
+    os.chown(folder / name, 65534, 65534)
+    for mode in (0o700, 0o777):
+        folder.chmod(mode)
+        with pytest.raises(LedgerError, match=f"{name}: is another user's"):
+            sv.release.run(file)
+        assert (folder / name).read_bytes() == b"" and len(list(folder.iterdir())) == 1
+    (folder / name).unlink()
+    assert sv.release.run(file).remaining == 8
+    os.chown(folder / "ledger.jsonl", 65534, 0)
+    folder.chmod(0o770)  # a group that was let in on purpose
+    (folder / "ledger.jsonl").chmod(0o660)
+    assert sv.release.run(file, output=tmp_path / "2.csv").remaining == 7
+
+
 def test_a_restored_ledger_is_closed_to_others_again(tmp_path: Path) -> None:
     """A copy has the modes of the umask; a group that may write was let in on purpose."""
     file = counting(tmp_path / "work")

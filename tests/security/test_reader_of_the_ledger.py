@@ -1,5 +1,6 @@
 """A reader of ledger, logs or backups: what they hold, and what copying or rolling them back achieves."""
 
+import errno
 import hashlib
 import hmac
 import itertools
@@ -13,6 +14,7 @@ import subprocess
 import sys
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -226,18 +228,28 @@ with Ledger.hold({str(folder)!r}, Budget(Fraction(9)), wait=0) as ledger:
     assert Ledger.look(folder, budget).spent == (0 if exchanged == "ledger" else 9)
 
 
+def write_forged(ledger: Path, bodies: list[dict[str, Any]]) -> None:
+    """A ledger of these records, whose hashes are right: without a key everybody can write one."""
+    head, lines = "0" * 64, []
+    for body in bodies:
+        text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        head = hashlib.sha256((head + text).encode()).hexdigest()
+        lines.append(f'{{"b":{text},"h":"{head}"}}\n')
+    ledger.write_text("".join(lines))
+    with ledger.with_name("ledger.lock").open("a") as notes:
+        notes.write(f"\n{head}\n")
+
+
 def test_a_name_in_a_ledger_that_came_along_is_no_path(tmp_path: Path) -> None:
     """What an interrupted release left is deleted by its name: a forged one led to other folders."""
     (tmp_path / "sent").mkdir()
     file = counting(tmp_path / "sent")
     sv.release.run(file)
     ledger = file.with_name("budget.ledger") / "ledger.jsonl"
-    forged = json.loads(ledger.read_text().splitlines()[1])["b"]
-    forged |= {"id": "a/../../thesis", "targets": [str(file.with_name("x"))]}
-    text = json.dumps(forged, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    head = json.loads(ledger.read_text().splitlines()[-1])["h"]
-    head = hashlib.sha256((head + text).encode()).hexdigest()
-    ledger.write_text(ledger.read_text() + f'{{"b":{text},"h":"{head}"}}\n')
+    bodies = [json.loads(line)["b"] for line in ledger.read_text().splitlines()]
+    write_forged(
+        ledger, [*bodies, bodies[1] | {"id": "a/../../thesis", "targets": [str(file.with_name("x"))]}]
+    )
     file.with_name(".x.a").mkdir()
     mine = [tmp_path / "thesis.parts", tmp_path / "thesis.tmp"]
     mine[0].mkdir()
@@ -245,6 +257,49 @@ def test_a_name_in_a_ledger_that_came_along_is_no_path(tmp_path: Path) -> None:
     with pytest.raises(LedgerError, match="use letters, digits"):
         sv.release.run(counting(tmp_path / "sent", "second"))
     assert all(path.exists() for path in mine)
+
+
+OTHERS = [
+    None,
+    True,
+    [],
+    {},
+    -1,
+    1.5,
+    "",
+    "-1",
+    "nan",
+    "1/0",
+    "1e999999999",
+    "1e-999999999",
+    "x" * 300,
+    [["a"]],
+]
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_a_ledger_that_came_along_is_read_or_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: int
+) -> None:
+    """Formerly `1e999999999` was written out without end, and an unknown kind of record ignored."""
+    file = counting(tmp_path)
+    sv.release.plan(file, 2)
+    sv.release.run(file)
+    ledger = tmp_path / "budget.ledger" / "ledger.jsonl"
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "another machine"))
+    bodies = [json.loads(line)["b"] for line in ledger.read_text().splitlines()]
+    assert [body["kind"] for body in bodies] == ["open", "plan", "reserve", "commit"]
+    refused = 0
+    for key, value in itertools.product(bodies[place], OTHERS):
+        write_forged(ledger, [body | ({key: value} if i == place else {}) for i, body in enumerate(bodies)])
+        try:
+            assert sv.release.account(tmp_path / "budget.toml").spent >= 0
+            sv.release.preview(file)
+        except SievertError:
+            refused += 1
+        else:
+            assert key != "kind"
+    assert refused > len(OTHERS)
 
 
 @pytest.mark.parametrize("alias", ["link", "hard link"])
@@ -274,6 +329,26 @@ def test_a_budget_is_bound_as_it_was_written(tmp_path: Path) -> None:
     again = budget.read_bytes()
     assert sv.release.run(file, output=tmp_path / "2.csv").remaining == 7
     assert budget.read_bytes() == again
+
+
+def test_a_budget_is_bound_to_a_ledger_on_another_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Formerly it was written in the ledger's folder, and could not be moved from there."""
+    file = counting(tmp_path)
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "budget.ledger").symlink_to(tmp_path / "disk")
+    replace = os.replace
+
+    def within(source: Path, target: Path) -> None:
+        if Path(source).resolve().parent != Path(target).resolve().parent:
+            raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", within)
+    assert sv.release.run(file).remaining == 99
+    assert (tmp_path / "budget.toml").read_text().startswith('ledger = "')
+    assert not list(tmp_path.glob(".*"))
 
 
 # ── people in the ledger ────────────────────────────────────────────────────────────────────────────

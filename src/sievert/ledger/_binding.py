@@ -8,25 +8,25 @@ from __future__ import annotations
 
 import os
 import tomllib
+from contextlib import suppress
 from pathlib import Path
 
 from sievert.errors import LedgerError, LedgerOutputError
 from sievert.ledger._chain import sync_folder
 from sievert.tables import create, write_all
 
-__all__ = ["UNBOUND", "bind", "refuse_other_ledger"]
+__all__ = ["bind", "refuse_other_ledger"]
 
-# The budget while it is written anew, in the ledger's folder.
-UNBOUND = "budget.new"
 WHY = "of the ledger that this budget opened; a copy of this file opens no other"
 
 
-def bind(budget: Path, ledger: str, folder: Path) -> None:
+def bind(budget: Path, ledger: str) -> None:
     """Write the ledger's name into a budget file, all or nothing.
 
-    A file that may only be read, or that is another user's, stays as it is.
+    A file that may only be read, or that is another user's, stays as it is. It is written anew beside itself:
+    the ledger's folder may lie behind a link, on another disk.
     """
-    temporary = folder / UNBOUND
+    temporary = budget.with_name(f".{ledger}.tmp")
     try:
         before = os.stat(budget, follow_symlinks=False)
         if before.st_uid != os.geteuid() if hasattr(os, "geteuid") else False:
@@ -37,6 +37,8 @@ def bind(budget: Path, ledger: str, folder: Path) -> None:
         bound = f'ledger = "{ledger}"  # {WHY}\n'.encode() + content
         if tomllib.loads(bound.decode()) != {"ledger": ledger, **tomllib.loads(content.decode())}:
             return
+        with suppress(FileNotFoundError):  # of an interrupted run
+            os.unlink(temporary)
         descriptor = create(temporary, before.st_mode & 0o777)
         try:
             write_all(descriptor, bound)

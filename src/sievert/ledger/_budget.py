@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Any
 
 from sievert.errors import BudgetError, FileError, LedgerError
-from sievert.ledger._currency import CURRENCIES, EPS, RHO, Currency, epsilon_of, largest_rho
+from sievert.ledger._currency import CURRENCIES, EPS, RHO, Currency, epsilon_of, exactly, largest_rho
 from sievert.numerics import as_fraction, at_most, brief, did_you_mean, number, whole
 from sievert.tables import existing
 
@@ -120,8 +120,8 @@ class Budget:
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Budget:
         """The budget that a ledger was opened with."""
-        columns = {name: Fraction(text) for name, text in record["columns"].items()}
-        limit = Fraction(record["limit" if "limit" in record else "person"])
+        columns = {name: exactly(text) for name, text in record["columns"].items()}
+        limit = exactly(record["limit" if "limit" in record else "person"])
         currency = CURRENCIES.get(record.get("currency", EPS.key))
         if currency is None:
             raise LedgerError(
@@ -130,7 +130,7 @@ class Budget:
             )
         delta = record.get("delta")
         stated = record.get("person_records")
-        lost = None if delta is None else Fraction(delta)
+        lost = None if delta is None else exactly(delta)
         return cls(limit, columns, None, currency, lost, person_records=stated)
 
     def to_record(self) -> dict[str, Any]:
@@ -352,7 +352,12 @@ class Relation:
     def from_record(cls, record: Mapping[str, Any]) -> Relation:
         """The relation that a ledger was opened with."""
         try:
-            return cls(**record)
+            found = cls(**record)
+            texts = (found.kind, found.words, found.unit, found.values, found.mark)
+            owned = found.person_records
+            if not all(isinstance(text, str) for text in texts) or type(owned) is not int or owned < 1:
+                raise TypeError
+            return found
         except TypeError:
             raise LedgerError(
                 f"the ledger's relation is {dict(record)!r}, which this version does not know; use the "

@@ -7,13 +7,14 @@ filter. Only δ is read at the end, so nobody spends it. Every conversion is rou
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from fractions import Fraction
 
 from sievert.errors import LedgerError
 from sievert.numerics import brief, number
 
-__all__ = ["CURRENCIES", "EPS", "RHO", "Currency", "epsilon_of", "largest_rho"]
+__all__ = ["CURRENCIES", "EPS", "RHO", "Currency", "epsilon_of", "exactly", "largest_rho"]
 
 # Digits after the point of what no fraction is exactly.
 SCALE = 10**12
@@ -37,6 +38,17 @@ class Currency:
 EPS = Currency("eps", "ε")
 RHO = Currency("rho", "ρ")
 CURRENCIES = {currency.key: currency for currency in (EPS, RHO)}
+
+
+# An exponent would be written out: 1e999999999 has no end.
+_AMOUNT = re.compile(r"-?[0-9]+(/[0-9]+)?")
+
+
+def exactly(text: object) -> Fraction:
+    """An amount of a record, as this package writes them: p or p/q."""
+    if not isinstance(text, str) or not _AMOUNT.fullmatch(text):
+        raise ValueError(f"{brief(text)} is no amount, such as 1/2")
+    return Fraction(text)
 
 
 def largest_rho(eps: Fraction, delta: Fraction) -> Fraction:

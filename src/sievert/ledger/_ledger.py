@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from sievert.errors import LedgerError, LedgerOutputError
-from sievert.ledger._binding import UNBOUND, bind, refuse_other_ledger
+from sievert.ledger._binding import bind, refuse_other_ledger
 from sievert.ledger._budget import UNIT, Budget, Relation
 from sievert.ledger._chain import (
     LEDGER,
@@ -118,7 +118,7 @@ class Ledger:
                     add_note(lock, chain.head)
                 ledger = cls._opened(target, budget, None, chain, sums, lock)
                 if budget is not None and budget.source is not None and budget.ledger is None and ledger.name:
-                    bind(budget.source, ledger.name, target)
+                    bind(budget.source, ledger.name)
                 ledger._recover()
             try:
                 yield ledger
@@ -473,7 +473,7 @@ class Ledger:
         """Delete the states of releases that were interrupted before they were charged, or are published."""
         for name in here:
             id, dot, rest = name.partition(".state")
-            if name == UNBOUND or (dot and rest in ("", ".new") and id not in charged):
+            if dot and rest in ("", ".new") and id not in charged:
                 with suppress(FileNotFoundError):
                     os.unlink(self.folder / name)
 

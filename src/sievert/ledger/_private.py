@@ -51,12 +51,25 @@ def _require_owner(folder: Path) -> None:
             f"{folder}: is another user's, who could read and exchange what is kept there; nothing is "
             "released: remove it, or keep the budget file in a folder where only you write"
         )
+    if _is_shared(folder):
+        return
+    for name in sorted(os.listdir(folder)):  # left from when the folder was open, to be read by its owner
+        if os.lstat(folder / name).st_uid not in trusted:
+            raise LedgerError(
+                f"{folder / name}: is another user's, who could read and change what is kept there; nothing "
+                "is released: put a sound copy of the ledger's folder in its place, made by you"
+            )
+
+
+def _is_shared(folder: Path) -> bool:
+    """Whether a group may write, and no one else: it was let in on purpose."""
+    return stat.S_IMODE(os.stat(folder).st_mode) & MAY_WRITE == GROUP_WRITES
 
 
 def _close(folder: Path) -> None:
-    """Leave nothing to others; a group that may write, and no one else, was let in on purpose."""
+    """Leave nothing to others, and nothing to the group but where it was let in."""
     mode = stat.S_IMODE(os.stat(folder).st_mode)
-    taken = OTHERS if mode & MAY_WRITE != GROUP_WRITES else 0o007
+    taken = 0o007 if _is_shared(folder) else OTHERS
     if not mode & taken:
         return
     with suppress(PermissionError):  # a file system without modes, or a folder that root keeps

@@ -13,18 +13,31 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from types import UnionType
 from typing import Any
 
 from sievert.errors import LedgerError
 from sievert.ledger._budget import Budget, Relation
 from sievert.ledger._chain import Record, legible
-from sievert.ledger._currency import EPS
+from sievert.ledger._currency import EPS, exactly
 from sievert.ledger._reservation import check_name
 from sievert.numerics import brief
 
 __all__ = ["FIXED", "Share", "Sums", "Totals", "amount_of"]
 
 NONE = Fraction(0)
+KINDS = ("open", "reserve", "plan", "commit", "retarget")
+# What is read of a record beside its amounts.
+FIELDS: dict[str, type | UnionType] = {
+    "unit": str,
+    "columns": list,
+    "targets": list,
+    "mechanism": str,
+    "pair": list | dict,
+    "slot": int,
+    "values": int | None,
+    "guess": dict | None,
+}
 # More records of one person are a mistake.
 MOST_RECORDS = 2**53
 
@@ -158,6 +171,7 @@ class Totals:
         kind = record["kind"]
         if kind in ("reserve", "plan"):  # names become parts of file names, also where a ledger came along
             check_name(record["id"])
+            _check_fields(record)
         if kind == "reserve":
             self._reserved(record)
         elif kind == "plan":
@@ -169,6 +183,8 @@ class Totals:
             self.places = record.get("places", self.places)
         elif kind == "retarget" and record["id"] in self.open:
             self.open[record["id"]] = {**self.open[record["id"]], "targets": record["targets"]}
+        elif kind not in KINDS:  # it might charge something
+            raise ValueError(f"kind is {brief(kind)}")
 
     def _reserved(self, record: Record) -> None:
         self.releases += 1
@@ -253,9 +269,21 @@ class Totals:
         )
 
 
+def _check_fields(record: Record) -> None:
+    """Refuse what no version wrote."""
+    for name, kind in FIELDS.items():
+        if name in record and not isinstance(record[name], kind):
+            raise ValueError(f"{name} is {brief(record[name])}")
+    guess = record.get("guess")
+    if guess is not None and not (
+        isinstance(guess["after"], int | float) and isinstance(guess["exact"], bool)
+    ):
+        raise ValueError(f"guess is {brief(guess)}")
+
+
 def amount_of(record: Record, key: str) -> Fraction:
     """What a record charges; less than nothing would give budget back."""
-    found = Fraction(record[key])
+    found = exactly(record[key])
     if found < 0:
         raise ValueError(f"{key} is {brief(record[key])}, less than nothing")
     return found
