@@ -21,6 +21,8 @@ import pytest
 import sievert as sv
 from sievert.errors import BudgetError, FileError, LedgerError, SievertError
 from sievert.ledger import Budget, Ledger
+from sievert.ledger._chain import Chain
+from sievert.ledger._totals import Totals
 
 COUNT = """version = 1
 policy = {{ values = ["n", "s"], records = 10{policy} }}
@@ -210,6 +212,8 @@ def test_a_ledger_that_is_exchanged_while_it_is_held_is_charged_once(tmp_path: P
     second = f"""
 from fractions import Fraction
 from sievert.ledger import Budget, Ledger
+from sievert.ledger._chain import Chain
+from sievert.ledger._totals import Totals
 with Ledger.hold({str(folder)!r}, Budget(Fraction(9)), wait=0) as ledger:
     ledger.reserve(Fraction(9), [], [{str(tmp_path / "second.csv")!r}])
 """
@@ -349,6 +353,38 @@ def test_a_budget_is_bound_to_a_ledger_on_another_disk(
     assert sv.release.run(file).remaining == 99
     assert (tmp_path / "budget.toml").read_text().startswith('ledger = "')
     assert not list(tmp_path.glob(".*"))
+
+
+@pytest.mark.parametrize("step", ["written", "added up"])
+def test_a_charge_that_is_interrupted_by_a_key_is_not_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    """Formerly this machine remembered the sums without the record: Ctrl-C gave budget back."""
+    file = counting(tmp_path)
+    sv.release.run(file)
+    owner, name = (Chain, "_added") if step == "written" else (Totals, "_reserved")
+
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(owner, name, interrupted)
+        sv.release.run(file, output=tmp_path / "2.csv")
+    assert spent(tmp_path) == 2
+    assert sv.release.run(file, output=tmp_path / "3.csv", fresh=True).remaining == 97
+
+
+@pytest.mark.parametrize("cost", [Fraction(-1), -1, 0.5, float("nan"), float("inf"), None])
+def test_what_is_no_amount_is_not_written(tmp_path: Path, cost: Any) -> None:
+    """Formerly it was written first: a ledger that nobody could read any more."""
+    counting(tmp_path)
+    budget = Budget.read(tmp_path / "budget.toml")
+    with (
+        Ledger.hold(tmp_path / "budget.ledger", budget) as ledger,
+        pytest.raises(LedgerError, match="exact amount"),
+    ):
+        ledger.reserve(cost, [], [tmp_path / "x.csv"])
+    assert len((tmp_path / "budget.ledger" / "ledger.jsonl").read_bytes().splitlines()) == 1
 
 
 # ── people in the ledger ────────────────────────────────────────────────────────────────────────────

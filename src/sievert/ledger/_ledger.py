@@ -120,10 +120,9 @@ class Ledger:
                 if budget is not None and budget.source is not None and budget.ledger is None and ledger.name:
                     bind(budget.source, ledger.name)
                 ledger._recover()
-            try:
-                yield ledger
-            finally:
-                ledger._remember()
+            yield ledger
+            # Not where it was interrupted: a record may be on disk that is not added up.
+            ledger._remember()
 
     @classmethod
     def look(
@@ -183,9 +182,10 @@ class Ledger:
     @property
     def totals(self) -> Totals:
         """What was charged, added up; what was appended meanwhile is added now."""
-        fresh, self.chain.fresh = self.chain.fresh, []
-        for record in fresh:
-            self.sums.add(record)
+        fresh = self.chain.fresh
+        while fresh:  # what an interruption keeps from being added up is added again
+            self.sums.add(fresh[0])
+            del fresh[0]
         return self.sums
 
     @property
@@ -260,6 +260,8 @@ class Ledger:
         of its first release. A release that states more records of a person than any before makes those grow
         that do not say whose row it is; what they grow by is charged with it.
         """
+        if not isinstance(cost, Fraction | int) or cost < 0:
+            raise LedgerError(f"cost is {brief(cost)}; what is charged is an exact amount ≥ 0, a Fraction")
         totals = self.totals
         if totals.closed:
             raise LedgerError(
