@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import tomllib
-from contextlib import suppress
 from pathlib import Path
 
 from sievert.errors import LedgerError, LedgerOutputError
@@ -37,7 +36,7 @@ def bind(budget: Path, ledger: str) -> None:
         bound = f'ledger = "{ledger}"  # {WHY}\n'.encode() + content
         if tomllib.loads(bound.decode()) != {"ledger": ledger, **tomllib.loads(content.decode())}:
             return
-        with suppress(FileNotFoundError):  # of an interrupted run
+        if os.path.lexists(temporary):  # of an interrupted run
             os.unlink(temporary)
         descriptor = create(temporary, before.st_mode & 0o777)
         try:
