@@ -108,7 +108,7 @@ def _entries(records: Sequence[Record], totals: Totals) -> list[Entry]:
             if record["eps"] is None
             else amount_of(record, "eps") * totals.share_of(record).in_eps.factor(totals.records),
             record.get("plan"),
-            record.get("slot"),
+            record.get("slot") if "plan" in record else None,
         )
         for record in records
         if record["kind"] == "reserve"

@@ -34,7 +34,6 @@ FIELDS: dict[str, type | UnionType] = {
     "targets": list,
     "mechanism": str,
     "pair": list | dict,
-    "slot": int,
     "values": int | None,
     "guess": dict | None,
 }
