@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -527,6 +528,53 @@ def test_options_are_compared_and_never_believed(folder: Path) -> None:
         except (sv.SievertError, ValueError):
             continue
         assert not forged.holds and "\x1b" not in str(forged), (options, str(forged))
+
+
+def test_an_option_beyond_all_sums_is_a_question_like_any_other(folder: Path, tmp_path: Path) -> None:
+    """Formerly ε·4999 overflowed: "this is a mistake of Sievert", with the exit code of "not checked"."""
+    path, content = made(folder, "worst leakage in closed form")
+    proof = tmp_path / "proof.json"
+    proof.write_text(json.dumps(relabelled(content, path, eps=1e308)))
+    assert run("verify", proof, path) == 1
+    assert run("limits", path, "--eps", "1e308", "--proof", proof, "--force") == 0
+    assert run("verify", proof, path) == 0
+
+
+def slow_documents() -> Content:
+    """Half a megabyte that takes hours: unrelated denominators are added up, for every way again."""
+    far = [[f"1/{10**3999 + 2 * k + 1}" for k in range(start, start + 30)] for start in (0, 30)]
+    ways = [[0, 1, 1]] * 500
+    return {**BASES["documents"](), "vectors": far, "bags": [[[0, 500]], [[1, 500]]], "plans": [ways]}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="processor time is not limited there")
+@pytest.mark.parametrize(
+    "what", ["numbers", "a question that is solved backwards", "known before it is begun"]
+)
+def test_a_check_ends_when_its_time_is_over(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], what: str
+) -> None:
+    """Neither the numbers of a proof nor its options hold `sievert verify` longer than it may take."""
+    path, content = made(folder, "guess under a claim, backwards")
+    told = slow_documents() if what == "numbers" else content
+    if what.startswith("a question"):
+        told = relabelled(content, path, guess=0.6, eps=5e-324)
+    proof, allowed = tmp_path / "proof.json", "1e-6" if what.startswith("known") else "0.4"
+    proof.write_text(json.dumps(told))
+    files = [] if what == "numbers" else [path]
+    capsys.readouterr()
+    begun = time.process_time()
+    assert run("verify", proof, *files, "--seconds", allowed) == 3
+    assert time.process_time() - begun < 10
+    told_us = " ".join(capsys.readouterr().out.split())
+    assert (
+        told_us
+        == f"not checked: {proof}: the check takes more than {float(allowed):g} s; allow more with --seconds"
+    )
+    assert run("verify", proof, *files, "--seconds", allowed, "--json") == 3
+    assert "takes more than" in json.loads(capsys.readouterr().out)["unchecked"]
+    for seconds in ("0", "-1"):
+        assert run("verify", proof, "--seconds", seconds) == 2
 
 
 WEAKER = {

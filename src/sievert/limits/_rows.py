@@ -75,11 +75,20 @@ def _evenly(size: int, eps: Fraction) -> Closed:
 def _on_line(gaps: FloatArray, proof: ClosedLeakageProof | None) -> Closed:
     """1 + Σ tanh(gap/2), which the packing bound and truncated geometric noise share."""
     value = math.log1p(math.fsum(np.tanh(gaps / 2).tolist()))
-    whole = math.fsum(gaps.tolist())
-    ahead = np.cumsum(gaps)
-    middle = float(np.maximum(ahead, whole - ahead).min()) if len(ahead) else 0.0
+    whole = middle = _length(gaps)
+    if math.isfinite(whole) and len(gaps):
+        ahead = np.cumsum(gaps)
+        middle = min(whole, float(np.maximum(ahead, whole - ahead).min()))
     method = "a line: 1 + Σ tanh(ε·gap/2), attained by truncated geometric noise"
-    return Closed(whole, min(whole, middle), value, value, method, proof)
+    return Closed(whole, middle, value, value, method, proof)
+
+
+def _length(gaps: FloatArray) -> float:
+    """All gaps together; ∞ beyond the largest float."""
+    try:
+        return math.fsum(gaps.tolist())
+    except OverflowError:
+        return math.inf
 
 
 @closed_bounds.register

@@ -70,7 +70,7 @@ class Verification(Result):
 
     `meaning` says the same in everyday words; `theorem` is why the
     statement follows from the proof's numbers; `about` names the files that it was compared with, and
-    `unchecked` says why a proof that holds could not be compared with them.
+    `unchecked` says why a proof was not checked to its end, or one that holds not compared with them.
     """
 
     holds: bool
