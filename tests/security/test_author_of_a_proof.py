@@ -540,6 +540,20 @@ def test_an_option_beyond_all_sums_is_a_question_like_any_other(folder: Path, tm
     assert run("verify", proof, path) == 0
 
 
+@pytest.mark.parametrize("eps", [5e-324, 1e-308, 1e-306])
+def test_an_option_whose_noise_is_no_float_is_refused(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], eps: float
+) -> None:
+    """Formerly "this is a mistake of Sievert", with the exit code of "not checked"."""
+    path, content = made(folder, "noise")
+    proof = tmp_path / "proof.json"
+    proof.write_text(json.dumps(relabelled(content, path, eps=eps)))
+    capsys.readouterr()
+    assert run("verify", proof, path) == 3
+    told = capsys.readouterr()
+    assert not told.err and "its noise goes beyond the largest float" in " ".join(told.out.split())
+
+
 def slow_documents() -> Content:
     """Half a megabyte that takes hours: unrelated denominators are added up, for every way again."""
     far = [[f"1/{10**3999 + 2 * k + 1}" for k in range(start, start + 30)] for start in (0, 30)]
@@ -631,7 +645,9 @@ def test_the_verdict_says_what_the_file_itself_claims(tmp_path: Path) -> None:
     assert run("verify", proof, path) == 0 and run("verify", proof, path, "--no-options") == 1
 
 
-def test_a_proof_names_no_file_to_read_but_reports_beside_the_scenario(folder: Path, tmp_path: Path) -> None:
+def test_a_proof_names_no_file_to_read_but_reports_beside_the_scenario(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path, content = made(folder, "likelihood, of reports that are named")
     assert content["options"] == {"reports": "reports.csv"} and checked(content, path).holds
     os.mkfifo(path.with_name("pipe.csv"))
@@ -649,6 +665,13 @@ def test_a_proof_names_no_file_to_read_but_reports_beside_the_scenario(folder: P
     ):
         forged = checked(relabelled(content, path, reports=name), path)
         assert not forged.holds and forged.unchecked, (name, str(forged))
+    path.with_name("circle.csv").symlink_to("circle.csv")
+    for name in ("circle.csv", "\ud800", "a" * 5000, "a/" * 5000):
+        proof = tmp_path / "proof.json"
+        proof.write_text(json.dumps(relabelled(content, path, reports=name)))
+        capsys.readouterr()
+        assert run("verify", proof, path) == 3, name
+        assert "only a file in the folder of" in " ".join(capsys.readouterr().out.split()), name
     private = path.with_name("private.csv")
     private.write_text("report\n" + "0\n" * 7 + "3\n" * 12345)
     forged = checked(relabelled(content, path, reports="private.csv"), path)

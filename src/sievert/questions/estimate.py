@@ -339,13 +339,22 @@ def reports_beside(scenario: Described, reports: Sequence[str | Path]) -> str | 
 
 def reports_named(scenario: Described, name: str) -> list[Path]:
     """The reports that a proof names, which somebody else wrote: one regular file beside the scenario's."""
-    path = (scenario.folder / name.replace("\0", "?")).resolve()
-    if not path.is_relative_to(scenario.folder.resolve()) or not path.is_file():
+    path = _inside(scenario.folder, name)
+    if path is None:
         raise FileError(
             f"the proof names the reports {brief(name)}, and only a file in the folder of {scenario.source} "
             "is read because a proof names it; say with --reports which they are"
         )
     return [path]
+
+
+def _inside(folder: Path, name: str) -> Path | None:
+    """A regular file below the folder; None for all else, also what can be no name and a circle of links."""
+    try:
+        path = (folder / name).resolve()
+        return path if path.is_relative_to(folder.resolve()) and path.is_file() else None
+    except (OSError, ValueError, RuntimeError):
+        return None
 
 
 def estimate_question(
