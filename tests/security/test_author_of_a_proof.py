@@ -540,7 +540,7 @@ def test_an_option_beyond_all_sums_is_a_question_like_any_other(folder: Path, tm
     assert run("verify", proof, path) == 0
 
 
-@pytest.mark.parametrize("eps", [5e-324, 1e-308, 1e-306])
+@pytest.mark.parametrize("eps", [5e-324, 1e-308, 1e-306, -1.0])
 def test_an_option_whose_noise_is_no_float_is_refused(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], eps: float
 ) -> None:
@@ -551,7 +551,22 @@ def test_an_option_whose_noise_is_no_float_is_refused(
     capsys.readouterr()
     assert run("verify", proof, path) == 3
     told = capsys.readouterr()
-    assert not told.err and "its noise goes beyond the largest float" in " ".join(told.out.split())
+    assert not told.err and (
+        "its noise goes beyond the largest float" if eps > 0 else "give a finite eps above 0"
+    ) in " ".join(told.out.split())
+
+
+@pytest.mark.parametrize("eps", [10**400, -(10**400), 10**4299], ids=["large", "negative", "longest"])
+def test_a_whole_number_beyond_all_floats_is_no_option(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], eps: int
+) -> None:
+    path, content = made(folder, "noise")
+    proof = tmp_path / "proof.json"
+    proof.write_text(json.dumps(relabelled(content, path, eps=eps)))
+    capsys.readouterr()
+    assert run("verify", proof, path) == 1
+    told = capsys.readouterr()
+    assert not told.err and "no command has the option eps = " in " ".join(told.out.split())
 
 
 def slow_documents() -> Content:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 from dataclasses import replace
 from functools import singledispatch
 from pathlib import Path
@@ -147,9 +148,10 @@ def check_identity(proof: Proof, *paths: str | Path, **options: Any) -> Verifica
 
 
 def _is(name: str, value: Any) -> bool:
-    """Whether a command has an option of this name and type; whole numbers are real ones, too."""
+    """Whether a command has an option of this name and type; whole numbers of floats are real, too."""
     wanted = OPTIONS.get(name)
-    return wanted is not None and (type(value) is wanted or (wanted is float and type(value) is int))
+    whole = wanted is float and type(value) is int and abs(value) <= sys.float_info.max
+    return wanted is not None and (type(value) is wanted or whole)
 
 
 def _contents(path: Path) -> str:
