@@ -141,8 +141,6 @@ def _require_noise(setting: Setting) -> None:
             f"no two {hidden} must not be told apart differ in {words}, so there is no noise to design: the "
             "true answer keeps every ε; publish it, or ask for a query that one record changes"
         )
-    if setting.eps < 0 or setting.eps == math.inf:
-        raise MechanismError(f"ε is {setting.eps:g}; give a finite eps above 0")
     if setting.eps == 0:
         raise MechanismError("ε is 0, so there is no noise to design; give an eps above 0")
     if not LEAST_EPS <= setting.eps <= MOST_EPS:
