@@ -46,7 +46,7 @@ def test_limits_at_another_eps_as_json(sievert: Sievert) -> None:
     assert result["individual"]["exact"]["factor"] == pytest.approx(2.023048, rel=1e-6)
 
 
-@pytest.mark.parametrize(("eps", "curve"), [("1e308", True), ("9" * 400, False), ("inf", False)])
+@pytest.mark.parametrize(("eps", "curve"), [("1e300", True), ("inf", False)])
 def test_limits_page_of_a_huge_eps(sievert: Sievert, tmp_path: Path, eps: str, curve: bool) -> None:
     page = tmp_path / "limits.html"
     done = sievert("limits", "examples/survey-response.toml", "--eps", eps, "--report", page)
