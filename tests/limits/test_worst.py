@@ -282,10 +282,12 @@ def test_very_many_pairs_are_bounded_without_their_blocks(monkeypatch: pytest.Mo
 
 
 def test_the_proof_of_a_symmetric_tree_has_few_numbers() -> None:
-    """A million edges that symmetry exchanges are a million references to a few numbers."""
+    """A million edges that symmetry exchanges have a few numbers, each a word; in a file they are lists."""
     found = worst_leakage(graphs.binary_tree(9), 0.5)
     assert found.exact is not None and found.certificate.verify()
     for side in ("there", "back"):
         listed = found.certificate.lower[side]
         assert len(listed) == 1022
-        assert len({id(number) for number in listed}) <= 30
+        assert len(set(listed.tolist())) <= 30
+        assert listed.nbytes == 8 * 1022
+        assert found.certificate.to_dict()["lower"][side] == listed.tolist()

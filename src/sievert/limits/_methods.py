@@ -183,7 +183,7 @@ def covering(space: Space, eps: Fraction) -> Certificate:
     """The packing bound of a connected space, as a certificate."""
     if space.size > 1 and space.is_tree and eps > 0:
         try:
-            return _packing(tree_packing(space, float(eps)))
+            return {"type": "packing", "y": tree_packing(space, float(eps))}
         except (ArithmeticError, Unsolved):
             return radius_cover(space, eps)
     return radius_cover(space, eps) if space.size > LARGEST_DENSE else _packing(packing(space, float(eps)).y)

@@ -32,6 +32,7 @@ from sievert.spaces import (
     Metric,
     by_first,
     cartesian_factors,
+    distances_to_nearest,
     extents,
     isomorphic_components,
 )
@@ -96,10 +97,9 @@ class Space:
         """Component number of each point."""
         if self.lists is not None:
             return self.lists.component_of
-        joined = coo_array((np.ones(len(self.pairs)), tuple(self.pairs.T)), shape=(self.size,) * 2)
-        return np.asarray(connected_components(joined, directed=False)[1], dtype=np.intp)
+        return self.proof.component_of
 
-    @cached_property
+    @property
     def degrees(self) -> IndexArray:
         """Number of edges at each point."""
         return np.bincount(self.pairs.ravel(), minlength=self.size)
@@ -141,6 +141,8 @@ class Space:
 
     def _away(self, source: int | np.intp) -> FloatArray:
         """Distance of each point from one."""
+        if self.is_graph and self.is_tree:
+            return distances_to_nearest(self.graph(), [int(source)]).astype(np.float64)
         return self.proof.distances_from(np.array([source]))
 
     def pieces(self) -> list[Piece]:

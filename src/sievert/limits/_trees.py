@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, diags_array
 
-from sievert.arrays import FloatArray, IndexArray
+from sievert.arrays import FloatArray
 from sievert.limits._programs import DENOMINATOR, mixed_until
 from sievert.limits._space import Space
 from sievert.programs import LinearProgram, solved
@@ -38,18 +38,15 @@ class TreeOptimum:
 
     def upper(self) -> dict[str, Any]:
         """The certificate of the upper bound."""
-        return {"type": "tree", "mu": self.mu.tolist()}
+        return {"type": "tree", "mu": self.mu}
 
     def lower(self, space: Space, eps: Fraction) -> dict[str, Any]:
         """Exact probabilities: mixed with the uniform channel until every inequality holds exactly."""
-        tree = rooted(space)
-        below = tree.below().astype(np.float64)
-        behind = np.where(tree.child == space.pairs[:, 1], below, space.size - below)
-        proof = space.proof
+        behind, proof = _behind(space), space.proof
 
         def round_off(mixing: float) -> dict[str, Any]:
             there, back = (
-                _integers(((1 - mixing) * leave + mixing * share / space.size) * float(DENOMINATOR))
+                (((1 - mixing) * leave + mixing * share / space.size) * float(DENOMINATOR)).astype(np.int64)
                 for leave, share in ((self.there, behind), (self.back, space.size - behind))
             )
             return {"type": "tree", "denominator": DENOMINATOR, "there": there, "back": back}
@@ -87,20 +84,20 @@ class TreeOptimum:
         return np.asarray(result)
 
 
-def _integers(values: FloatArray) -> list[int]:
-    """Floats cut to integers, the same number once: symmetric trees of millions of edges have few."""
-    distinct, place = np.unique(values, return_inverse=True)
-    whole = np.array([int(value) for value in distinct.tolist()], dtype=object)
-    found: list[int] = whole[place.ravel()].tolist()
-    return found
+def _behind(space: Space) -> FloatArray:
+    """For each edge, how many vertices are nearer to its second end."""
+    tree = rooted(space)
+    below = tree.below().astype(np.float64)
+    return np.where(tree.child == space.pairs[:, 1], below, space.size - below)
 
 
 def tree_weights(space: Space, eps: float) -> FloatArray | None:
     """Weights of Φw = 1 on a tree with unit edges, (1 - (deg v - 1)q)/(1 + q), when none is negative."""
     q = math.exp(-eps)
-    if not space.is_graph or (int(space.degrees.max()) - 1) * q > 1:
+    degrees = space.degrees
+    if not space.is_graph or (int(degrees.max()) - 1) * q > 1:
         return None
-    return np.asarray((1 - (space.degrees - 1) * q) / (1 + q))
+    return np.asarray((1 - (degrees - 1) * q) / (1 + q))
 
 
 def solve_tree(space: Space, eps: float) -> TreeOptimum:
@@ -151,22 +148,22 @@ def tree_packing(space: Space, eps: float) -> FloatArray:
     With v = Φy: min Σ (Φ⁻¹v) subject to v ≥ 1 and Φ⁻¹v ≥ 0, v alike on vertices that symmetry exchanges.
     """
     tree = rooted(space)
-    vertex, _ = tree.orbits()
+    vertex, edge = tree.orbits()
     orbits = int(vertex.max()) + 1
     if orbits > LARGEST_PROGRAM:
         raise ArithmeticError(f"the tree has {orbits} vertices that symmetry does not exchange")
-    q = np.exp(-eps * space.lengths)
-    off = -q / (1 - q * q)
-    diagonal = np.ones(space.size)
-    for side in (0, 1):
-        np.add.at(diagonal, space.pairs[:, side], q * q / (1 - q * q))
+    _, first, copies = np.unique(edge, return_index=True, return_counts=True)
+    above, below = vertex[tree.parent[first]], vertex[tree.child[first]]
+    q = np.exp(-eps * space.lengths[first])
+    off = -copies * q / (1 - q * q)
     members = np.bincount(vertex).astype(np.float64)
-    ends = (
-        np.concatenate([vertex[space.pairs[:, 0]], vertex[space.pairs[:, 1]], vertex]),
-        np.concatenate([vertex[space.pairs[:, 1]], vertex[space.pairs[:, 0]], vertex]),
-    )
+    diagonal = members.copy()
+    for ends in (above, below):
+        np.add.at(diagonal, ends, copies * q * q / (1 - q * q))
+    every = np.arange(orbits)
+    places = np.concatenate([above, below, every]), np.concatenate([below, above, every])
     # Summed over the members of both orbits; a row of Φ⁻¹ at one member is the sum divided by how many.
-    total = coo_array((np.concatenate([off, off, diagonal]), ends), shape=(orbits, orbits)).tocsc()
+    total = coo_array((np.concatenate([off, off, diagonal]), places), shape=(orbits, orbits)).tocsc()
     inverse = (diags_array(1 / members) @ total).tocsc()
     cost = np.asarray(total.sum(axis=0), dtype=np.float64).ravel()
     nothing, endless = np.zeros(orbits), np.full(orbits, np.inf)
@@ -191,24 +188,29 @@ class RootedTree:
 
     size: int
     root: int
-    parent: IndexArray
-    child: IndexArray
+    parent: NDArray[np.int32]
+    child: NDArray[np.int32]
     lengths: NDArray[np.float64]
-    levels: list[IndexArray]
+    levels: list[NDArray[np.int32]]
 
-    def below(self) -> IndexArray:
+    def below(self) -> NDArray[np.int32]:
         """For each edge, how many vertices hang below it."""
-        count = np.ones(self.size, dtype=np.intp)
+        count = np.ones(self.size, dtype=np.int32)
         for edges in reversed(self.levels):
             np.add.at(count, self.parent[edges], count[self.child[edges]])
         return count[self.child]
 
-    def orbits(self) -> tuple[IndexArray, IndexArray]:
+    def orbits(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Orbit number of each vertex under the automorphisms that fix the root, and of each edge.
 
         Equal subtrees get equal hashes; should two others collide (one chance in 10^6 for 10^6 vertices),
         the program is solved for another tree and the certificates do not meet.
         """
+        number = np.unique(self._places(), return_inverse=True)[1].ravel().astype(np.int32)
+        return number, number[self.child]
+
+    def _places(self) -> Hash:
+        """A hash of each vertex's subtree and of where that hangs."""
         length = self.lengths.view(np.uint64)
         shape = np.zeros(self.size, dtype=np.uint64)
         for edges in reversed(self.levels):
@@ -217,8 +219,7 @@ class RootedTree:
         for edges in self.levels:
             below = shape[self.child[edges]] ^ length[edges] * STEP
             place[self.child[edges]] = _mixed(_mixed(place[self.parent[edges]]) + _mixed(below))
-        number = np.unique(place, return_inverse=True)[1].ravel()
-        return number, number[self.child]
+        return place
 
 
 def _mixed(values: Hash) -> Hash:
@@ -234,8 +235,8 @@ def rooted(space: Space) -> RootedTree:
     root = space.extent[2]
     depth = distances_to_nearest(Graph._of_indices(range(space.size), space.pairs), [root])
     down = depth[space.pairs[:, 0]] < depth[space.pairs[:, 1]]
-    parent = np.where(down, space.pairs[:, 0], space.pairs[:, 1])
-    child = np.where(down, space.pairs[:, 1], space.pairs[:, 0])
-    order = np.argsort(depth[child], kind="stable")
+    first, second = space.pairs.T.astype(np.int32)
+    parent, child = np.where(down, first, second), np.where(down, second, first)
+    order = np.argsort(depth[child], kind="stable").astype(np.int32)
     stops = np.cumsum(np.bincount(depth[child], minlength=2)[1:])[:-1]
     return RootedTree(space.size, root, parent, child, space.lengths, list(np.split(order, stops)))

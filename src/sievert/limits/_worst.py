@@ -458,7 +458,7 @@ def worst_of_space(space: Space, eps: Fraction, records: int = 1, packed: bool =
         _joined(pieces, chosen),
         _joined(pieces, [rung.lower for rung in rungs]),
         copies=records,
-        labels=tuple(space.labels),
+        labels=space.labels,
     )
     lower, upper = proof.bounds()
     assert lower is not None

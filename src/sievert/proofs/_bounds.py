@@ -42,6 +42,8 @@ __all__ = [
 SMALLEST = 1e-200
 # Entries of a table of multipliers.
 LARGEST_DUAL = 10**8
+# Bits of a word that are added apart from the others.
+HALF = 32
 # e^-x underflows to 0 beyond this.
 TINY_BEYOND = 1000
 
@@ -329,8 +331,8 @@ def tree_upper(space: ProofSpace, eps: Fraction, certificate: dict[str, Any]) ->
     """
     _require_forest(space)
     mu = _block_multipliers(space, certificate)
-    share = {length: _share_below(eps * Fraction(length)) for length in set(space.lengths.tolist())}
-    rate = np.array([share[length] for length in space.lengths.tolist()])
+    distinct, place = np.unique(space.lengths, return_inverse=True)
+    rate = np.array([_share_below(eps * Fraction(length)) for length in distinct.tolist()])[place]
     # Each of the few operations is off by a unit and is lowered by 4: the subtracted sum is not too large.
     first, second = ((1 + mu[space.pairs[:, side]]) * (1 - 4 * UNIT) for side in (0, 1))
     least = np.minimum(np.minimum(first, second), (first + second) * rate * (1 - 4 * UNIT))
@@ -347,20 +349,48 @@ def tree_lower(space: ProofSpace, eps: Fraction, certificate: dict[str, Any]) ->
     """Exact integers s = M[a→b], t = M[b→a] over one denominator, private on every edge."""
     unit = whole(certificate["denominator"], 1)
     _require_forest(space)
-    there, back = ([whole(v) for v in listed(certificate[name])] for name in ("there", "back"))
-    if len(there) != len(space.pairs) or len(back) != len(space.pairs):
+    there, back = (_parts(certificate[name], unit) for name in ("there", "back"))
+    if there.shape != (len(space.pairs),) or back.shape != there.shape:
         raise ValueError("every edge needs both probabilities of leaving")
-    lengths = space.lengths.tolist()
-    allowed = {length: exp_below(eps * Fraction(length)) for length in set(lengths)}
-    # Edges that symmetry exchanges are one check.
-    for s, t, length in set(zip(there, back, lengths, strict=True)):
+    allowed: dict[float, Fraction] = {}
+    for s, t, length in _each_once(there, back, space.lengths):
+        if length not in allowed:
+            allowed[length] = exp_below(eps * Fraction(length))
         top, bottom = allowed[length].numerator, allowed[length].denominator
         for x, y in ((s, unit - t), (unit - t, s), (t, unit - s), (unit - s, t)):
             if x < 0 or x * bottom > y * top:
                 raise ValueError("the tree's channel is not private on some edge")
-    leaving = np.full(space.size, 0, dtype=object)
-    np.add.at(leaving, space.pairs[:, 0], np.array(there, dtype=object))
-    np.add.at(leaving, space.pairs[:, 1], np.array(back, dtype=object))
-    if (leaving > unit).any():
+    high, low = _leaving(space, there, back)
+    most, last = divmod(unit, 1 << HALF)
+    if ((high > most) | ((high == most) & (low > last))).any():
         raise ValueError("the tree's channel leaves a vertex with a negative probability of its own")
-    return space.size - Fraction(sum(there) + sum(back), unit)
+    return space.size - Fraction((int(high.sum()) << HALF) + int(low.sum()), unit)
+
+
+def _parts(values: Any, unit: int) -> NDArray[Any]:
+    """Probabilities in parts of a unit, as words where words hold the unit; none is private beyond 0 to 1."""
+    words = unit <= 1 << 62
+    ready = words and isinstance(values, np.ndarray) and values.dtype == np.int64
+    found = values if ready else np.array([whole(v) for v in listed(values)], dtype=object)
+    if len(found) and not 0 <= found.min() <= found.max() <= unit:
+        raise ValueError("the tree's channel is not private on some edge")
+    return np.asarray(found, dtype=np.int64 if words else object)
+
+
+def _each_once(*columns: NDArray[Any]) -> Iterator[tuple[Any, ...]]:
+    """The distinct rows of some columns: edges that symmetry exchanges are one."""
+    order = np.lexsort(columns)
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = np.any([column[order[1:]] != column[order[:-1]] for column in columns], axis=0)
+    return zip(*(column[order[new]].tolist() for column in columns), strict=True)
+
+
+def _leaving(space: ProofSpace, there: NDArray[Any], back: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """What leaves each vertex: the sum of its parts, and its last 32 bits apart so that no word overflows."""
+    high, low = (np.zeros(space.size, dtype=there.dtype) for _ in range(2))
+    for side, parts in enumerate((there, back)):
+        np.add.at(high, space.pairs[:, side], parts >> HALF)
+        np.add.at(low, space.pairs[:, side], parts & ((1 << HALF) - 1))
+    high += low >> HALF
+    low &= (1 << HALF) - 1
+    return high, low

@@ -59,9 +59,7 @@ class ProductLeakageProof(Proof):
             raise ValueError("a space that is given needs the places of its points, and these need it")
 
     def data(self) -> dict[str, Any]:
-        parts = [
-            {"space": part.space.to_data(), "upper": part.upper, "lower": part.lower} for part in self.factors
-        ]
+        parts = [{key: part.data()[key] for key in ("space", "upper", "lower")} for part in self.factors]
         return {
             "eps": str(self.eps),
             "factors": parts,

@@ -186,10 +186,10 @@ def number(value: Any) -> float:
 def floats(values: Any) -> NDArray[np.float64]:
     """Nested lists of finite numbers as an array; texts and truth values are no numbers here."""
     _require_numbers(values)
-    table = np.array(values)
+    table = np.asarray(values)
     if table.size and (table.dtype.kind not in "iuf" or not np.isfinite(table).all()):
         raise ValueError("a list of the proof has an entry that is not a finite number")
-    return table.astype(np.float64)
+    return table.astype(np.float64, copy=False)
 
 
 def _require_numbers(values: Any) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sievert.arrays import FloatArray, IndexArray
 from sievert.numerics import UNIT, exp_above, exp_below, exp_enclosure, exp_upper, rounded_to, sum_error
@@ -249,36 +252,49 @@ class ProofSpace:
         Every number is a sum of products of non-negative numbers, built by fewer than 6·size operations;
         q is rounded down, which only lowers Φy, and 1 - q² = (1-q)(1+q) loses 3 units.
         """
+        order, above, q, roots = self._in_levels(eps)
+        inward = np.asarray(y, dtype=np.float64)[order]
+        levels = _levels(above, roots)
+        for level in reversed(levels):
+            np.add.at(inward, above[level], q[level] * inward[level])
+        total, rest = inward.copy(), (1 - q) * (1 + q)
+        for level in levels:
+            total[level] = rest[level] * inward[level] + q[level] * total[above[level]]
+        found = np.empty(self.size)
+        found[order] = total * (1 - sum_error(6 * self.size + 16))
+        return found
+
+    def _in_levels(self, eps: Fraction) -> tuple[NDArray[np.int32], NDArray[np.int32], FloatArray, int]:
+        """Points in order of levels, the place of each one's parent in it, its q, and the number of roots.
+
+        A root has no factor: it hangs on the first point for nothing.
+        """
         q = np.minimum(_enclosed(-eps, self.lengths, METRIC_ERROR if self.metric else 0.0)[0], 1.0)
         order, parent, edge = self.outward()
-        inward = np.array(y, dtype=np.float64)
-        for v in reversed(order):
-            if parent[v] >= 0:
-                inward[parent[v]] += q[edge[v]] * inward[v]
-        total = inward.copy()
-        rest = (1 - q) * (1 + q)
-        for v in order:
-            if parent[v] >= 0:
-                total[v] = rest[edge[v]] * inward[v] + q[edge[v]] * total[parent[v]]
-        return total * (1 - sum_error(6 * self.size + 16))
+        place = np.empty(self.size, dtype=np.int32)
+        place[order] = np.arange(self.size, dtype=np.int32)
+        above = np.where(parent < 0, 0, place[parent])[order]
+        return order, above, np.append(q, 0.0)[edge[order]], int((parent < 0).sum())
 
-    def outward(self) -> tuple[list[int], list[int], list[int]]:
-        """Points of a forest, parents before children, with each one's parent and the edge to it."""
-        near: list[list[tuple[int, int]]] = [[] for _ in range(self.size)]
-        for e, (a, b) in enumerate(self.pairs.tolist()):
-            near[a].append((b, e))
-            near[b].append((a, e))
-        parent, edge = [-1] * self.size, [-1] * self.size
-        order: list[int] = []
-        for root in np.unique(self.component_of, return_index=True)[1].tolist():
-            start = len(order)
-            order.append(root)
-            for v in _growing(order, start):
-                for w, e in near[v]:
-                    if w != parent[v]:
-                        parent[w], edge[w] = v, e
-                        order.append(w)
-        return order, parent, edge
+    def outward(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+        """Points of a forest, level by level, with each one's parent and the edge to it (-1 for a root)."""
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import breadth_first_order
+
+        # One more point leads to a root of every component.
+        roots = np.unique(self.component_of, return_index=True)[1].astype(np.int32)
+        count, shape = len(self.pairs), (self.size + 1,) * 2
+        ends = np.full((2, count + len(roots)), self.size, dtype=np.int32)
+        ends[:, :count] = self.pairs.T
+        ends[1, count:] = roots
+        tails, heads = ends[:, :count]
+        joined = coo_array((np.ones(ends.shape[1]), tuple(ends)), shape=shape).tocsr()
+        order, above = breadth_first_order(joined, self.size, directed=False)
+        parent = above[:-1]
+        parent[roots] = -1
+        edge = np.full(self.size, -1, dtype=np.int32)
+        edge[np.where(parent[heads] == tails, heads, tails)] = np.arange(count, dtype=np.int32)
+        return order[1:], parent, edge
 
 
 def keeps_digits(places: FloatArray, lengths: FloatArray) -> bool:
@@ -287,11 +303,13 @@ def keeps_digits(places: FloatArray, lengths: FloatArray) -> bool:
     return few and bool(((lengths > SHORTEST) & (lengths < 1 / SHORTEST)).all())
 
 
-def _growing(items: list[int], start: int) -> Any:
-    """The items of a list that grows while it is read."""
-    while start < len(items):
-        yield items[start]
-        start += 1
+def _levels(above: NDArray[np.int32], roots: int) -> list[slice]:
+    """The levels below the roots as ranges, for points in order of levels: where each one's parent stands."""
+    stops = [0, roots]
+    while stops[-1] < len(above):
+        # Parents stand in order: the next level are the points whose parents are in the last one.
+        stops.append(bisect_left(above, stops[-1]))
+    return [slice(start, stop) for start, stop in pairwise(stops[1:])]
 
 
 def _enclosed(rate: Fraction, lengths: FloatArray, error: float) -> tuple[FloatArray, FloatArray]:

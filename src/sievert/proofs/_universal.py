@@ -127,7 +127,7 @@ class Setting(Proof):
     def _on_forest(self, value: list[Fraction]) -> bool:
         """The least cost below each point of columns that are 1 there: others are at the end of a range."""
         order, parent, edge = self.space.outward()
-        for v in reversed(order):
+        for v in order[::-1].tolist():
             if parent[v] < 0:
                 if value[v] < 0:
                     return False

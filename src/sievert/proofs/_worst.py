@@ -7,7 +7,7 @@ certificates; *parts* joins one for each class of isomorphic components.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -61,7 +61,7 @@ class WorstLeakageProof(Proof):
     ----------
     space, eps : what the channels must respect
     weights : objective weights of the points (all 1: capacity; a prior: vulnerability); or a matrix `gain`
-    upper, lower : certificates as plain dictionaries
+    upper, lower : certificates as plain dictionaries; long lists may be arrays
     copies : the databases are this many independent records, each a point of the space
     """
 
@@ -78,7 +78,7 @@ class WorstLeakageProof(Proof):
     weights: FloatArray | None = None
     gain: FloatArray | None = None
     copies: int = 1
-    labels: tuple[Any, ...] = field(default=())
+    labels: Sequence[Any] = field(default=())
 
     def __post_init__(self) -> None:
         if self.eps < 0 or self.copies < 1:
@@ -96,8 +96,8 @@ class WorstLeakageProof(Proof):
             "weights": None if self.weights is None else self.weights.tolist(),
             "gain": None if self.gain is None else self.gain.tolist(),
             "copies": self.copies,
-            "upper": self.upper,
-            "lower": self.lower,
+            "upper": _listed_out(self.upper),
+            "lower": _listed_out(self.lower),
             "labels": [str(label) for label in self.labels],
         }
 
@@ -166,6 +166,15 @@ class WorstLeakageProof(Proof):
         )
 
 
+def _listed_out(found: Any) -> Any:
+    """A certificate with its arrays as lists."""
+    if isinstance(found, dict):
+        return {key: _listed_out(value) for key, value in found.items()}
+    if isinstance(found, list) and found and isinstance(found[0], dict):
+        return [_listed_out(part) for part in found]
+    return found.tolist() if isinstance(found, np.ndarray) else found
+
+
 def shown_value(value: Fraction, down: bool) -> str:
     """Twelve decimals rounded in the safe direction, or a power of two where those would fill a screen."""
     if value < LARGEST_PRINTED:
@@ -216,7 +225,7 @@ def _parts_below(proof: WorstLeakageProof, certificate: Certificate) -> Fraction
 def _packing_above(proof: WorstLeakageProof, certificate: Certificate) -> Fraction:
     if proof.gain is not None:
         raise ValueError("a packing certificate bounds weights of points, not a general gain")
-    weights = np.ones(proof.space.size) if proof.weights is None else proof.weights
+    weights = np.broadcast_to(1.0, proof.space.size) if proof.weights is None else proof.weights
     return packing_bound(proof.space, proof.eps, weights, floats(certificate["y"]))
 
 
