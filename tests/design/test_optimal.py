@@ -78,6 +78,17 @@ def test_lines_by_the_closed_form(n: int, eps: float) -> None:
     assert "two inputs" in best.method if n == 2 else "geometric" in best.method
 
 
+@pytest.mark.parametrize(
+    ("n", "kind", "most"),
+    [(300, "squared", 1e-9), (300, "absolute", 2e-11), (1000, "absolute", 1e-10), (1000, "squared", 1.5e-8)],
+)
+def test_long_lines_are_off_by_about_a_unit_for_each_answer(n: int, kind: str, most: float) -> None:
+    """Every answer has at least 2^-53 everywhere: 1.0e-8 of the squared loss on 1000 places."""
+    best = sv.optimal_mechanism(sv.metrics.line(n), 1, None, getattr(sv.losses, kind)(n))
+    assert "geometric" in best.method and best.certificate.verify().holds
+    assert 0 <= best.gap <= most * float(best.loss)
+
+
 SPEC_VALUES = [
     ("line 10", sv.metrics.line(10), 0.5, sv.losses.absolute(10), 1.369319693),
     ("grid 6", euclidean_grid(6), 1.0, None, 1.324117015),

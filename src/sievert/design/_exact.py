@@ -260,8 +260,10 @@ def private_counts(piece: Piece, channel: FloatArray, factors: FloatArray) -> ND
     used = smooth.max(axis=0) > 0
     used[answer] = True
     nearest = float(piece.exponents.min())
-    # What rounding m columns up can add to a row, amplified by the tightest pair.
-    kept_back = 4 * (actions + 4) * (1 + 1 / -np.expm1(-nearest))
+    # What rounding m columns up can add to a row; a unit for each column is mostly enough, and what is kept
+    # back goes to one answer, which on a long line is far from most points.
+    amplified = 4 * (actions + 4) * (1 + 1 / -np.expm1(-nearest))
+    kept_back = float(actions + 4)
     while kept_back < SCALE / 2:
         table = np.floor(smooth * (SCALE - kept_back))
         table[:, used] = np.maximum(table[:, used], 1.0)
@@ -277,7 +279,7 @@ def private_counts(piece: Piece, channel: FloatArray, factors: FloatArray) -> ND
         column = counts[:, answer].astype(np.float64)[:, None]
         if (rest >= 0).all() and _allowed(piece, column, factors):
             return counts
-        kept_back *= 2
+        kept_back = max(amplified, 2 * kept_back)
     return _constant(piece.size, actions, answer)
 
 
