@@ -117,7 +117,7 @@ def test_results_and_spaces_pickle(item: Any) -> None:
     [
         SievertError("a", fix="b", file_fix="c"),
         TooLargeError("many", size=3),
-        BudgetError("spent", requested=Fraction(1), remaining=Fraction(1, 3)),
+        BudgetError("spent", requested=Fraction(1), remaining=Fraction(1, 3), currency="rho"),
     ],
 )
 def test_errors_pickle_with_all_they_know(error: SievertError) -> None:

@@ -164,12 +164,16 @@ class LedgerOutputError(LedgerError, OutputError):
 
 
 class BudgetError(LedgerError):
-    """A release that would spend more than is left; `requested`, `remaining` and `difference` are exact."""
+    """A release that would spend more than is left.
+
+    `requested`, `remaining` and `difference` are exact, and in the ledger's `currency`, "eps" or "rho".
+    """
 
     exit_code = 1
 
-    def __init__(self, message: str, *, requested: Fraction, remaining: Fraction) -> None:
+    def __init__(self, message: str, *, requested: Fraction, remaining: Fraction, currency: str) -> None:
         super().__init__(message)
+        self.currency = currency
         self.requested = requested
         self.remaining = remaining
         self.difference = requested - remaining

@@ -83,6 +83,7 @@ def test_json_and_refusals(examples: Path) -> None:
     assert code == 1
     # The column's limit of 2 is used up before the person's 3.
     assert (refused["requested"], refused["remaining"], refused["difference"]) == ("1/2", "0", "1/2")
+    assert refused["currency"] == "eps"
     assert not (examples / "last.csv").exists()
 
 

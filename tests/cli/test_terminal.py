@@ -152,7 +152,7 @@ def raising(problem: BaseException):
     ("problem", "code", "words"),
     [
         (FileError("a.toml: wrong"), 2, "sievert: a.toml: wrong"),
-        (BudgetError("too much", requested=2, remaining=1), 1, "sievert: too much"),
+        (BudgetError("too much", requested=2, remaining=1, currency="eps"), 1, "sievert: too much"),
         (
             OSError(28, "No space left on device", "/x/y.html"),
             3,

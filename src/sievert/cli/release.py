@@ -180,9 +180,9 @@ def _refusals_said(as_json: bool, details: bool) -> Iterator[None]:
         if not as_json:
             complain(str(problem))
         else:
-            amounts = ("requested", "remaining", "difference") if isinstance(problem, BudgetError) else ()
-            told = {amount: str(getattr(problem, amount)) for amount in amounts}
-            print_json({"refused": str(problem), **told})
+            told = ("currency", "requested", "remaining", "difference")
+            amounts = told if isinstance(problem, BudgetError) else ()
+            print_json({"refused": str(problem)} | {name: str(getattr(problem, name)) for name in amounts})
         raise typer.Exit(problem.exit_code) from None
     except DataError as problem:
         complain_of_data(problem, details)

@@ -204,6 +204,7 @@ class Budget:
                     f"{self.currency.key}, or use a budget that allows it",
                     requested=asked,
                     remaining=left,
+                    currency=self.currency.key,
                 )
 
 
