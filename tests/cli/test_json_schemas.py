@@ -231,7 +231,9 @@ def test_a_refused_release(examples: Path) -> None:
     assert checked("release", *plan, code=1)["requested"] == "500"
     # Of the budget, ρ; without the unit a reader would take it for ε, which is another amount.
     (examples / "budgets" / "rho.toml").write_text('rho = 0.01\ndelta = "1e-6"\n', encoding="utf-8")
-    file.write_text(file.read_text(encoding="utf-8").replace("budgets/census.toml", "budgets/rho.toml"), encoding="utf-8")
+    file.write_text(
+        file.read_text(encoding="utf-8").replace("budgets/census.toml", "budgets/rho.toml"), encoding="utf-8"
+    )
     data = checked("release", "release", file, "--output", examples / "rho.csv", code=1)
     assert (data["currency"], data["remaining"]) == ("rho", "1/100")
 

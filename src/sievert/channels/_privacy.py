@@ -25,7 +25,7 @@ from sievert.errors import ChannelError, MetricError, PolicyError
 from sievert.numerics import exp_or_infinity, instance, log_difference, log_fraction, log_of, non_negative
 from sievert.policies import Answers, Policy, Query, query_over
 from sievert.results import Result, guarded
-from sievert.spaces import Labels, Metric, align, metric_of
+from sievert.spaces import Labels, Metric, align, metric_of, worded
 
 __all__ = [
     "Epsilon",
@@ -80,7 +80,8 @@ class Epsilon(Result):
         if self.exact is not None and self.distance == 1:
             value = f"ln({self.exact}) = {value}"
         first, second = self.pair
-        return f"ε = {value}, between inputs {first!r} and {second!r} on output {self.output!r}"
+        between = f"between inputs {worded(first)} and {worded(second)}"
+        return f"ε = {value}, {between} on output {worded(self.output)}"
 
 
 def distinguishability(channel: Channel) -> Metric:

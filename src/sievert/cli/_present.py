@@ -202,6 +202,7 @@ def folded(sentence: str, indent: str = "") -> str:
         min(terminal().width, WIDEST),
         initial_indent=indent,
         subsequent_indent=indent,
+        break_long_words=False,
         break_on_hyphens=False,
     )
 

@@ -17,7 +17,7 @@ from sievert.constraints._knowledge import Constraint
 from sievert.errors import FileError
 from sievert.kinds import Count, Finite, Noun, PublicPath, kind
 from sievert.numerics import brief, did_you_mean
-from sievert.spaces import KnownLabels, Labels, Table, shown
+from sievert.spaces import KnownLabels, Labels, Table, shown, worded
 
 __all__ = ["PublicKnowledge"]
 
@@ -136,8 +136,8 @@ def _attribute(values: Iterable[Hashable], attribute: int) -> Labels:
     for value in values:
         if not isinstance(value, tuple) or attribute >= len(value):
             raise FileError(
-                f"permitted.attribute is {attribute} but the value {value!r} has no such part; values with "
-                "attributes are lists, and attributes are numbered from 0"
+                f"permitted.attribute is {attribute} but the value {worded(value)} has no such part; values "
+                "with attributes are lists, and attributes are numbered from 0"
             )
     return tuple(dict.fromkeys(value[attribute] for value in values))  # type: ignore[index]
 

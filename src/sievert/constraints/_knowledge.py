@@ -21,7 +21,7 @@ import numpy as np
 from sievert.constraints._equations import Equations
 from sievert.errors import PolicyError
 from sievert.numerics import brief, function, instance, is_whole, taken
-from sievert.spaces import Databases, Labels, Rows, iterable, label, shown
+from sievert.spaces import Databases, Labels, Rows, iterable, label, shown, worded
 
 __all__ = ["Check", "Constraint", "constraint", "histogram", "listed", "marginals", "satisfying", "total"]
 
@@ -111,7 +111,7 @@ class Counts(Constraint):
 
     def describe(self) -> str:
         """What is known."""
-        listed = [f"{name}: {count}" for name, count in self.counts.items()]
+        listed = [f"{worded(name, str)}: {count}" for name, count in self.counts.items()]
         names = ", ".join(listed[:6]) + (", …" if len(listed) > 6 else "")
         if self.complete:
             return f"the number of records with each value is fixed ({names})"
@@ -150,8 +150,8 @@ class Counts(Constraint):
             return label(self.attribute(value))
         if not isinstance(value, tuple) or not -len(value) <= self.attribute < len(value):
             raise PolicyError(
-                f"permitted: marginals counts attribute {self.attribute} but the value {value!r} has no such "
-                "attribute; values with attributes are tuples, and attributes are numbered from 0"
+                f"permitted: marginals counts attribute {self.attribute} but the value {worded(value)} has "
+                "no such attribute; values with attributes are tuples, and attributes are numbered from 0"
             )
         return label(value[self.attribute])
 

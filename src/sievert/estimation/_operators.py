@@ -22,6 +22,7 @@ from sievert.errors import EstimationError
 from sievert.estimation._reports import Group, Reports
 from sievert.mechanisms import TruncatedGeometricChannel
 from sievert.numerics import log_of
+from sievert.spaces import worded
 
 __all__ = [
     "DenseOperator",
@@ -253,8 +254,8 @@ def _refuse_impossible(group: Group, impossible: NDArray[np.bool_]) -> None:
     if impossible.any():
         j = int(group.observed[np.flatnonzero(impossible)[0]])
         raise EstimationError(
-            f"counts: output {group.channel.outputs[j]!r} was reported {group.counts[j]:g} times but the "
-            "channel never gives it; check that the reports come from this channel"
+            f"counts: output {worded(group.channel.outputs[j])} was reported {group.counts[j]:g} times but "
+            "the channel never gives it; check that the reports come from this channel"
         )
 
 

@@ -36,7 +36,7 @@ from sievert.mechanisms import (
 from sievert.numerics import brief, exact_rank, non_negative
 from sievert.observations import equal_rows
 from sievert.results import Result
-from sievert.spaces import Labels, by_label, column_of, label, shown
+from sievert.spaces import Labels, by_label, column_of, label, shown, worded
 
 __all__ = [
     "Group",
@@ -196,7 +196,8 @@ def counts_over(counts: Any, outputs: Labels, where: str = "counts") -> FloatArr
     if len(bad):
         j = int(bad[0])
         raise EstimationError(
-            f"{where}: output {outputs[j]!r} has the count {array[j]}; counts must be finite numbers ≥ 0"
+            f"{where}: output {worded(outputs[j])} has the count {array[j]}; counts must be finite numbers "
+            "≥ 0"
         )
     return array
 
@@ -292,7 +293,7 @@ class Identifiability(Result):
 
 def _joined(items: Sequence[object]) -> str:
     """'a', 'b' and 'c'; of many the first ones."""
-    names = [repr(item) for item in items[:SHOWN]]
+    names = [worded(item) for item in items[:SHOWN]]
     if len(items) > SHOWN:
         names.append(f"{len(items) - SHOWN} more")
     return f"{', '.join(names[:-1])} and {names[-1]}"

@@ -31,7 +31,7 @@ from sievert.policies import Policy
 from sievert.programs import Unsolved
 from sievert.proofs import Proof
 from sievert.results import Result
-from sievert.spaces import Graph, Metric
+from sievert.spaces import Graph, Metric, worded
 
 __all__ = [
     "CLOSE",
@@ -393,9 +393,9 @@ class BallGuess(Result):
 
     def __str__(self) -> str:
         return (
-            f"someone known to be within {self.radius:g} of {self.centre!r} ({self.points} places) is "
+            f"someone known to be within {self.radius:g} of {worded(self.centre)} ({self.points} places) is "
             f"located with probability {self.before:.4g} before and at most {self.after:.4g} after; belief "
-            f"in {self.centre!r} grows at most {self.belief_factor:.4g} times"
+            f"in {worded(self.centre)} grows at most {self.belief_factor:.4g} times"
         )
 
 

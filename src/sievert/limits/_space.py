@@ -35,6 +35,7 @@ from sievert.spaces import (
     distances_to_nearest,
     extents,
     isomorphic_components,
+    worded,
 )
 from sievert.spaces.secrets import CompleteGraph
 
@@ -251,7 +252,7 @@ def _space_of(target: Graph | Metric) -> Space:
     if (edges.lengths[finite] == 0).any():
         i, j = edges.pairs[finite][np.argmin(edges.lengths[finite])]
         raise PolicyError(
-            f"metric: {target.points[int(i)]!r} and {target.points[int(j)]!r} are at distance 0; "
+            f"metric: {worded(target.points[int(i)])} and {worded(target.points[int(j)])} are at distance 0; "
             "they can never be told apart, so merge them into one point"
         )
     if matrix is not None and len(matrix) <= LARGEST_PRUNED:

@@ -75,6 +75,7 @@ from ._words import claim_in_words as claim_in_words
 from ._words import eps_in_words as eps_in_words
 from ._words import guess_words as guess_words
 from ._words import in_bits as in_bits
+from ._words import in_nats as in_nats
 from ._words import in_percent as in_percent
 from ._words import in_releases as in_releases
 from ._words import in_share as in_share

@@ -11,7 +11,7 @@ import math
 import operator
 import os
 import sys
-from collections.abc import Iterable, Sized
+from collections.abc import Callable, Iterable, Sized
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -51,8 +51,8 @@ MOST_TAKEN = 10_000_000
 LARGEST_LIST = 100_000_000
 
 
-def brief(value: object) -> str:
-    """A wrong value as a message shows it: its repr, cut in the middle when long.
+def brief(value: object, words: Callable[[object], str] = repr) -> str:
+    """A wrong value as a message shows it: its repr, or what `words` says, cut in the middle when long.
 
     >>> brief([1, 2]), brief("x" * 200)
     ('[1, 2]', "'xxxxxxxxxxxxxxxxxxxxxxxxxxx…xxxxxxxxxxxxxxxxxxxxxxxxxxx'")
@@ -60,7 +60,7 @@ def brief(value: object) -> str:
     if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 128:
         return f"a whole number of {value.bit_length()} bits"
     try:
-        text = " ".join(repr(value).split())
+        text = " ".join(words(value).split())
     except Exception:
         # Nested without end, with numbers of thousands of digits inside, or an object that cannot say.
         text = f"a {type(value).__name__}"

@@ -18,6 +18,7 @@ __all__ = [
     "eps_in_words",
     "guess_words",
     "in_bits",
+    "in_nats",
     "in_percent",
     "in_releases",
     "in_share",
@@ -95,6 +96,16 @@ def in_bits(value: float, digits: int = 4) -> str:
     """
     text = amount(value, digits)
     return f"{text} bit" if text == "1" else f"{text} bits"
+
+
+def in_nats(value: float | str, digits: int = 4) -> str:
+    """A privacy loss as text, or one that is text already with its unit.
+
+    >>> in_nats(1.0), in_nats(10.82212), in_nats("1/3")
+    ('1 nat', '10.82 nats', '1/3 nats')
+    """
+    text = value if isinstance(value, str) else f"{value:.{digits}g}"
+    return f"{text} nat" if text == "1" else f"{text} nats"
 
 
 def in_releases(count: int) -> str:

@@ -22,6 +22,7 @@ from sievert.channels.priors import as_prior
 from sievert.errors import GainError, PriorError
 from sievert.numerics import brief, in_bits, log_fraction, log_means
 from sievert.results import Result
+from sievert.spaces import worded
 
 __all__ = [
     "AverageLevel",
@@ -85,11 +86,13 @@ class WorstLevel(Result):
             return "no output changes any belief (level 0)"
         likely, unlikely = self.pair
         if math.isinf(self.bits):
-            return f"output {self.output!r} rules {unlikely!r} out: the worst-case level is infinite"
+            return (
+                f"output {worded(self.output)} rules {worded(unlikely)} out: the worst-case level is infinite"
+            )
         return (
             f"no belief changes by more than a factor of {2 ** min(self.bits, 1000):.4g} "
-            f"({in_bits(self.bits)}); output {self.output!r} comes as close as one likes to that for belief "
-            f"in {likely!r} against {unlikely!r}"
+            f"({in_bits(self.bits)}); output {worded(self.output)} comes as close as one likes to that for "
+            f"belief in {worded(likely)} against {worded(unlikely)}"
         )
 
 
@@ -129,8 +132,9 @@ class AverageLevel(Result):
         if self.pair is None:
             return "no question about the secret is answered better than before"
         return (
-            f"whether it is {self.pair[0]!r} or {self.pair[1]!r} is guessed right with probability "
-            f"{(1 + self.distance) / 2:.4g} instead of 0.5 ({in_bits(self.bits)}), and no question gains more"
+            f"whether it is {worded(self.pair[0])} or {worded(self.pair[1])} is guessed right with "
+            f"probability {(1 + self.distance) / 2:.4g} instead of 0.5 ({in_bits(self.bits)}), and no "
+            "question gains more"
         )
 
 
@@ -188,8 +192,9 @@ class PredicateBreach(Result):
 
     def __str__(self) -> str:
         return (
-            f"belief {self.before:.4g} rises to at most {self.highest:.4g} (output {self.highest_output!r}) "
-            f"and falls to at least {self.lowest:.4g} (output {self.lowest_output!r})"
+            f"belief {self.before:.4g} rises to at most {self.highest:.4g} (output "
+            f"{worded(self.highest_output)}) and falls to at least {self.lowest:.4g} "
+            f"(output {worded(self.lowest_output)})"
         )
 
 

@@ -39,7 +39,7 @@ from sievert.observations._types import observation_counts
 from sievert.observations._until import Rates, rates
 from sievert.policies import Answers, Policy, policy_or_answers_of
 from sievert.results import Result
-from sievert.spaces import Metric, align
+from sievert.spaces import Metric, align, worded
 
 __all__ = ["Breaches", "IndividualBreach", "breaches", "individual_breach"]
 
@@ -217,9 +217,9 @@ class IndividualBreach(Result):
             else (f"; if records may be correlated, {in_bits(self.correlated_bits)}")
         )
         return (
-            f"belief that one record is {self.values[0]!r} rather than {self.values[1]!r} changes {how} "
-            f"({in_bits(self.bits)}) when the others are known and the input is {self.inputs[0]!r} or "
-            f"{self.inputs[1]!r}{more}"
+            f"belief that one record is {worded(self.values[0])} rather than {worded(self.values[1])} "
+            f"changes {how} ({in_bits(self.bits)}) when the others are known and the input is "
+            f"{worded(self.inputs[0])} or {worded(self.inputs[1])}{more}"
         )
 
 

@@ -18,7 +18,7 @@ from sievert.channels.priors import paired_distributions
 from sievert.errors import ChannelError
 from sievert.numerics import exp_excess, log_matmul, log_sum, mean_gap
 from sievert.results import Result, guarded
-from sievert.spaces import Labels
+from sievert.spaces import Labels, worded
 
 __all__ = ["ChernoffPairs", "chernoff_information", "chernoff_pairs"]
 LN2 = float(np.log(2))
@@ -64,8 +64,8 @@ class ChernoffPairs(Result):
         first, second, value = self.easiest()
         slow, other, least = self.hardest()
         return (
-            f"{first!r} and {second!r} are easiest to tell apart ({value:.4g} bits an observation), "
-            f"{slow!r} and {other!r} hardest ({least:.4g} bits)"
+            f"{worded(first)} and {worded(second)} are easiest to tell apart ({value:.4g} bits an "
+            f"observation), {worded(slow)} and {worded(other)} hardest ({least:.4g} bits)"
         )
 
 

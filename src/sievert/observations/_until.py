@@ -36,6 +36,7 @@ from sievert.observations._success import (
 )
 from sievert.observations._types import equal_rows
 from sievert.results import Result
+from sievert.spaces import worded
 
 __all__ = [
     "ObservationsUntil",
@@ -323,7 +324,7 @@ class Rate(Result):
         return self.bits
 
     def __str__(self) -> str:
-        between = "" if self.pair is None else f" ({self.pair[0]!r} against {self.pair[1]!r})"
+        between = "" if self.pair is None else f" ({worded(self.pair[0])} against {worded(self.pair[1])})"
         return f"{in_bits(self.bits, 6)} an observation{between}"
 
 

@@ -15,6 +15,7 @@ from sievert.errors import ChannelError
 from sievert.orders._decisions import TOLERANCE
 from sievert.proofs import AdversaryProof, Proof
 from sievert.results import Result, cell_text, html_table
+from sievert.spaces import worded
 
 __all__ = ["Comparison", "InWords", "Objection", "Verdict", "bet_in_words", "entries", "objected"]
 
@@ -79,7 +80,7 @@ class Objection(Result):
         digits = next((d for d in range(4, 15) if _odds(self.after, d) != _odds(self.before, d)), 15)
         before, certain = _odds(self.before, digits), math.isinf(self.after)
         succeeds = "is certain" if certain else f"succeeds by odds of {_odds(self.after, digits)}"
-        where = self.output if isinstance(self.output, InWords) else f"output {self.output!r}"
+        where = self.output if isinstance(self.output, InWords) else f"output {worded(self.output)}"
         place = f"at {where}" + (f" of {channel}" if channel else "")
         against = f"against {'odds of ' if certain else ''}{before} {f'from {other}' if other else 'before'}"
         return (
@@ -112,7 +113,7 @@ def bet_in_words(gains: Any, secrets: Any) -> str:
     pays: dict[str, list[str]] = {}
     for value, secret in zip(gains, secrets, strict=True):
         if value > 0:
-            pays.setdefault(f"{float(value):.3g}", []).append(repr(secret))
+            pays.setdefault(f"{float(value):.3g}", []).append(worded(secret))
     pays = dict(sorted(pays.items(), key=lambda item: -float(item[0])))
     if not pays:
         return "on nothing"

@@ -22,7 +22,7 @@ from sievert.policies._forms import Form, Record, Tabulated, as_number
 from sievert.policies._policy import Policy
 from sievert.policies._statistic import Statistic
 from sievert.results import html_table
-from sievert.spaces import Graph, Metric, iterable, label
+from sievert.spaces import Graph, Metric, iterable, label, worded
 
 __all__ = ["Query", "policy_or_answers_of", "query_of", "query_over", "target_of"]
 
@@ -96,9 +96,9 @@ class Query:
         if not wanted:
             raise QueryError("where is empty; give at least one value to count, or a function")
         # A set has no order of its own.
-        names = sorted(map(str, listed)) if isinstance(where, Set) else list(map(str, listed))
-        words = f"the number of records that are {' or '.join(names)}"
-        return cls(words, Count(partial(_is_among, wanted), wanted))
+        names = [worded(value, str) for value in listed]
+        named = " or ".join(sorted(names) if isinstance(where, Set) else names)
+        return cls(f"the number of records that are {named}", Count(partial(_is_among, wanted), wanted))
 
     @classmethod
     def sum(cls) -> Query:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from sievert.errors import TooLargeError
 from sievert.numerics import brief, number
-from sievert.spaces import DatabaseGraph, shown
+from sievert.spaces import DatabaseGraph, shown, worded
 from sievert.spaces.secrets import SecretGraph
 
 if TYPE_CHECKING:
@@ -21,7 +21,8 @@ LONGEST_SHOWN = 20
 def promise_of(policy: Policy) -> str:
     """What the policy promises."""
     people = "One record with" if policy.records == 1 else f"{policy.records} records, each with"
-    listed = ", ".join(map(str, policy.values[:5])) + (", …" if len(policy.values) > 5 else "")
+    few = ", ".join(worded(value, str) for value in policy.values[:5])
+    listed = few + (", …" if len(policy.values) > 5 else "")
     promise = (
         policy.secrets.describe()
         if isinstance(policy.secrets, SecretGraph)
@@ -76,7 +77,7 @@ def short_list(values: object) -> str:
     """A database in a message; of a long one only the beginning."""
     if isinstance(values, list | tuple) and len(values) > LONGEST_SHOWN:
         return f"({shown(values)}) of {len(values)} values"
-    return brief(values)
+    return brief(values, worded)
 
 
 def promise_words(policy: Policy, eps: Fraction, what: Literal["database", "value"], owned: int = 1) -> str:

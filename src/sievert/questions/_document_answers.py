@@ -18,7 +18,7 @@ from sievert.design import optimal_mechanism
 from sievert.errors import FileError
 from sievert.files import TextScenario
 from sievert.measures import losses
-from sievert.numerics import exp_or_infinity, in_percent, in_releases, positive, probability, whole
+from sievert.numerics import exp_or_infinity, in_nats, in_percent, in_releases, positive, probability, whole
 from sievert.proofs import Proof
 from sievert.questions._answer import Answer
 from sievert.questions._document_attack import equal_success
@@ -79,7 +79,7 @@ def about_documents(question: str, scenario: TextScenario, **given: Any) -> Docu
 
 
 def _said(nats: float) -> str:
-    return "No bound in nats" if math.isinf(nats) else f"{nats:.4g} nats"
+    return "No bound in nats" if math.isinf(nats) else in_nats(nats)
 
 
 def _proof(scenario: TextScenario, nats: float, releases: int = 1) -> tuple[Proof | None, str]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from sievert.errors import FileError
 from sievert.files import TextScenario
-from sievert.numerics import in_percent
+from sievert.numerics import in_nats, in_percent
 from sievert.results import Result
 from sievert.text import Profile, Promise, promise, promised, replacement_profile, verdict
 
@@ -92,12 +92,12 @@ class DocumentsAudit(Result):
     def __str__(self) -> str:
         if self.worst is None:
             return (
-                f"ε = {self.eps:g} nats per unit of distance: {self.promised}. Name public references to see "
-                "what that is worth."
+                f"ε = {in_nats(self.eps, 6)} per unit of distance: {self.promised}. Name public references "
+                "to see what that is worth."
             )
         if math.isinf(self.worst):
             return "No promise between some of the references: a release tells them apart for certain."
-        return f"Between the references at most {self.worst:.4g} nats: {verdict(self.worst)}."
+        return f"Between the references at most {in_nats(self.worst)}: {verdict(self.worst)}."
 
 
 def audit_documents(scenario: TextScenario) -> DocumentsAudit:
@@ -154,7 +154,7 @@ def _failed(scenario: TextScenario, worst: float | None, guess: float | None) ->
         return ("[accept] needs documents.references: two public documents or more",)
     found = []
     if accept.nats is not None and worst > accept.nats:
-        found.append(f"{worst:.4g} nats between references, accepted are {accept.nats:g}")
+        found.append(f"{in_nats(worst)} between references, accepted are {accept.nats:g}")
     if accept.guess is not None and guess > accept.guess:
         found.append(f"a guess of {in_percent(guess)}, accepted is {in_percent(accept.guess)}")
     return tuple(found)

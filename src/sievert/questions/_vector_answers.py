@@ -9,7 +9,7 @@ from typing import Any
 
 from sievert.errors import FileError
 from sievert.files import VectorScenario
-from sievert.numerics import bounded_percent, in_percent, in_releases, probability, whole
+from sievert.numerics import bounded_percent, in_nats, in_percent, in_releases, probability, whole
 from sievert.questions._largest_level import largest_level
 from sievert.questions._vector_audit import DISTANCES
 from sievert.questions._vector_design import design_vectors
@@ -67,7 +67,7 @@ def _explain(
     measured = scenario.hashing.measured
     apart = partial(distance_text, measured)
     lines = [
-        f"{apart(d)} apart: {xi:.4g} nats but for probability {delta:g}; a guess between the two rises "
+        f"{apart(d)} apart: {in_nats(xi)} but for probability {delta:g}; a guess between the two rises "
         f"from 50.0% to {in_percent(right)}"
         for d, (xi, right) in rows.items()
     ]
@@ -157,7 +157,7 @@ def _limits(scenario: VectorScenario, eps: float | None = None) -> VectorsAnswer
     return VectorsAnswer(
         "limits",
         scenario.title,
-        f"No mechanism on {bits:g} bits with at most {worst:.4g} nats between any two users leaks more than "
+        f"No mechanism on {bits:g} bits with at most {in_nats(worst)} between any two users leaks more than "
         f"{anybody:.4g} bits about anybody's vector, whoever guesses.",
         facts,
         tuple(lines),
@@ -181,7 +181,7 @@ def _repeatable(scenario: VectorScenario) -> NoisyHash:
     if not isinstance(mechanism, NoisyHash):
         raise FileError(
             f"{scenario.source}: repeated releases have an account for lsh-response only; of this mechanism "
-            f"the worst case adds up, {float(mechanism.worst()):.4g} nats each"
+            f"the worst case adds up, {in_nats(float(mechanism.worst()))} each"
         )
     return mechanism
 
@@ -260,7 +260,7 @@ def compare_vectors(
     safer = all(curves[1][d] <= curves[0][d] * (1 + 1e-9) for d in DISTANCES)
     measured = first.hashing.measured
     lines = [
-        f"{distance_text(measured, d)}: {curves[0][d]:.4g} against {curves[1][d]:.4g} nats" for d in DISTANCES
+        f"{distance_text(measured, d)}: {curves[0][d]:.4g} against {in_nats(curves[1][d])}" for d in DISTANCES
     ]
     facts: dict[str, Any] = {
         "curves": [{str(d): xi for d, xi in one.items()} for one in curves],

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from sievert.files import VectorScenario
-from sievert.numerics import in_percent
+from sievert.numerics import in_nats, in_percent
 from sievert.results import Result
 from sievert.vectors import NoisyHash, PaperBounds, ReIdentification, distance_text, paper_bounds
 
@@ -72,7 +72,7 @@ class VectorsAudit(Result):
         most = "" if self.exact else "at most "
         traced = "" if self.threat is None else f"; {self.threat}"
         return (
-            f"Somebody within {self._reach()} can be told from you by {self.xi:.4g} nats, but "
+            f"Somebody within {self._reach()} can be told from you by {in_nats(self.xi)}, but "
             f"for a probability of {self.delta:g}: a guess between the two is right {most}"
             f"{in_percent(self.guess)} of times{traced}."
         )
@@ -143,7 +143,7 @@ def _failed(scenario: VectorScenario, xi: float, threat: ReIdentification | None
     found = []
     if accept.nats is not None and xi > accept.nats:
         found.append(
-            f"{xi:.4g} nats at distance {scenario.document.vectors.distance:g}, accepted are {accept.nats:g}"
+            f"{in_nats(xi)} at distance {scenario.document.vectors.distance:g}, accepted are {accept.nats:g}"
         )
     if accept.reidentified is not None:
         if threat is None:
@@ -162,7 +162,7 @@ def _notes(scenario: VectorScenario) -> tuple[str, ...]:
         "The hash is public, and the observer sees it with the code; with a secret hash one code alone would "
         "say nothing, but users must know it.",
         "ξ is about each pair of users over the draw of the hash; under the hash that was drawn a pair may "
-        f"lose up to {float(mechanism.worst()):.4g} nats, which is what a release is charged.",
+        f"lose up to {in_nats(float(mechanism.worst()))}, which is what a release is charged.",
     ]
     if isinstance(mechanism, NoisyHash) and mechanism.accounted:
         notes += mechanism.account(model.distance).warnings(model.delta)

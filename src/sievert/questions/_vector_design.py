@@ -7,7 +7,7 @@ from typing import Any
 
 from sievert.errors import FileError
 from sievert.files import VectorScenario
-from sievert.numerics import in_percent
+from sievert.numerics import in_nats, in_percent
 from sievert.questions._vector_audit import failed_limits
 from sievert.questions._vector_promise import VectorsAnswer, at_level, promise
 from sievert.vectors import MechanismCandidate, choose_bits, choose_mechanism
@@ -46,7 +46,7 @@ def design_vectors(scenario: VectorScenario, eps: float | None = None) -> Vector
     return VectorsAnswer(
         "design",
         scenario.title,
-        f"At the same promise, {xi:.4g} nats at {180 * model.distance:.3g}°, {one.mechanism} with {one.bits} "
+        f"At the same promise, {in_nats(xi)} at {180 * model.distance:.3g}°, {one.mechanism} with {one.bits} "
         f"bits ranks a user {180 * NEAR:.3g}° away before one {180 * FAR:.3g}° away most often, "
         f"{in_percent(one.success)}: {chosen.mechanism.words()}.",
         {
@@ -99,7 +99,7 @@ def _refusal(scenario: VectorScenario, changed: VectorScenario) -> str:
     mine, theirs = scenario.mechanism.xi(0.5, delta), mechanism.xi(0.5, delta)
     if theirs > mine * 1.001:  # calibrated anew
         return (
-            f"users 90° apart are told apart by {theirs:.4g} nats, in this file by {mine:.4g}; [accept] "
+            f"users 90° apart are told apart by {in_nats(theirs)}, in this file by {mine:.4g}; [accept] "
             "reidentified with vectors.known would allow it up to a share of people"
         )
     return "" if accept is None else "; ".join(failed_limits(changed))
@@ -114,8 +114,8 @@ def _compared(scenario: VectorScenario, refused: str) -> str:
         traced = f"{in_percent(mechanism.threat(known.rows).value)} of known people traced back, "
     left = f"; left out: {refused}." if refused else "."
     return (
-        f"{mechanism.kind} with {scenario.hashing.bits} bits: {mechanism.xi(0.5, delta):.4g} nats at 90°, "
-        f"{traced}charged {float(mechanism.worst()):.4g} nats a release{left}"
+        f"{mechanism.kind} with {scenario.hashing.bits} bits: {in_nats(mechanism.xi(0.5, delta))} at 90°, "
+        f"{traced}charged {in_nats(float(mechanism.worst()))} a release{left}"
     )
 
 
@@ -137,7 +137,7 @@ def _designed_bits(scenario: VectorScenario, xi: float, told: dict[str, Any]) ->
     return VectorsAnswer(
         "design",
         scenario.title,
-        f"At the same promise, {xi:.4g} nats at distance {model.distance:g}, lsh-response with {found.bits} "
+        f"At the same promise, {in_nats(xi)} at distance {model.distance:g}, lsh-response with {found.bits} "
         f"bits and eps = {level:.4g} ranks a user at distance {NEAR:g} before one at {FAR:g} most often, "
         f"{in_percent(float(found.success.max()))}.",
         {"mechanism": "lsh-response", "bits": found.bits, "level": level, "xi": xi, "tried": found.to_dict()},

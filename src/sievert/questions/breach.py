@@ -36,7 +36,7 @@ from sievert.questions._record_breach import (
     simulated_guess,
 )
 from sievert.questions._seen import Seen, one_record_of, seen
-from sievert.spaces import KnownLabels, Metric
+from sievert.spaces import KnownLabels, Metric, worded
 
 __all__ = [
     "BreachReport",
@@ -291,5 +291,5 @@ def observation_words(count: int) -> str:
 
 def listed(items: Sequence[Hashable], most: int = 8) -> str:
     """Names, the first few of many."""
-    named = ", ".join(map(repr, items[:most]))
+    named = ", ".join(map(worded, items[:most]))
     return f"{named} and {len(items) - most} more" if len(items) > most else named

@@ -7,7 +7,7 @@ import numpy as np
 from sievert.channels import Channel
 from sievert.errors import FileError
 from sievert.files import TextScenario
-from sievert.numerics import require_size
+from sievert.numerics import in_nats, require_size
 from sievert.proofs import Proof
 from sievert.questions._document_answers import DocumentsAnswer, about_documents
 from sievert.questions._document_attack import attack_documents
@@ -76,7 +76,7 @@ def compare_documents(
     return DocumentsAnswer(
         "compare",
         first.title,
-        f"{called[1]} promises {other.eps:g} nats per unit of distance, {called[0]} {one.eps:g}: it is "
+        f"{called[1]} promises {in_nats(other.eps, 6)} per unit of distance, {called[0]} {one.eps:g}: it is "
         f"{'at least as safe by its promise' if safer else 'not as safe by its promise'}"
         f"{', for it tells words apart for certain that the other hides' if shows_more else ''}; a "
         f"vocabulary of {one.embedding.size} words has too long a list to compare against every adversary.",

@@ -24,7 +24,7 @@ from sievert.continuous import (
 )
 from sievert.files import Scenario
 from sievert.mechanisms import PixelatedLaplaceChannel
-from sievert.numerics import in_percent
+from sievert.numerics import in_nats, in_percent
 from sievert.results import Result
 
 __all__ = ["IntervalFacts", "IntervalView", "Within", "interval_facts", "interval_view"]
@@ -126,7 +126,7 @@ class IntervalFacts(Result):
         return (
             f"Numbers are rounded to the nearest value first, by at most {self.step / 2:g}: two that are d "
             f"apart are protected like ⌊d/{self.step:g}⌋ + 1 steps of {self.step:g} "
-            f"({self.on_grid.eps * self.step:.4g} nats each) between them."
+            f"({in_nats(self.on_grid.eps * self.step)} each) between them."
         )
 
     def __str__(self) -> str:

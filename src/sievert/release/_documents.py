@@ -24,7 +24,7 @@ from sievert.arrays import IntArray
 from sievert.errors import DataError, FileError
 from sievert.files import TextScenario
 from sievert.ledger import Ledger, Relation, Reservation
-from sievert.numerics import in_percent, number, read_eps
+from sievert.numerics import in_nats, in_percent, number, read_eps
 from sievert.questions.documents import DocumentsAudit, audit_documents
 from sievert.release._described import DescribedJob, DescribedPreview, DescribedRelease, on_told_device
 from sievert.release._fit import DataFit, admit
@@ -133,7 +133,7 @@ class DocumentsJob(DescribedJob):
             return f"{said[0].upper()}{said[1:]}; above about 5 nats that is no promise."
         (_, first), (_, second) = scenario.references[:2]
         nats = promise(first, second, scenario.mechanism, scenario.length).nats
-        return f"Between the first two references that is {nats:.4g} nats: {verdict(nats)}."
+        return f"Between the first two references that is {in_nats(nats)}: {verdict(nats)}."
 
     def read(self, asked: Asked) -> tuple[Contents, ...]:
         most = self.scenario.document.documents.documents_per_person

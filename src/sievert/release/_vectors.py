@@ -20,7 +20,7 @@ from scipy import sparse
 from sievert.errors import DataError, FileError
 from sievert.files import VectorScenario
 from sievert.ledger import Ledger, Relation, Reservation, file_hash
-from sievert.numerics import number, rounded_up
+from sievert.numerics import in_nats, number, rounded_up
 from sievert.questions.vectors import VectorsAudit, audit_vectors
 from sievert.release._described import DescribedJob, DescribedPreview, DescribedRelease, on_told_device
 from sievert.release._fit import DataFit, admit
@@ -65,7 +65,7 @@ class VectorsPreview(DescribedPreview):
     def would(self) -> str:
         return (
             f"Would publish a noisy code of {self.audit.bits} bits for every user and charge each person "
-            f"{number(self.cost)} nats, the most that any two vectors can be told apart by."
+            f"{in_nats(number(self.cost))}, the most that any two vectors can be told apart by."
         )
 
 
@@ -88,7 +88,7 @@ class VectorsRelease(DescribedRelease):
 
     @property
     def price(self) -> str:
-        return f"{number(self.eps)} nats a person"
+        return f"{in_nats(number(self.eps))} a person"
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class VectorsJob(DescribedJob):
         xi = self.scenario.mechanism.xi(model.distance, model.delta)
         apart = distance_text(self.scenario.hashing.measured, model.distance)
         return (
-            f"Two users {apart} apart are told apart by {xi:.4g} nats, but for a "
+            f"Two users {apart} apart are told apart by {in_nats(xi)}, but for a "
             f"probability of {model.delta:g}."
         )
 

@@ -26,6 +26,7 @@ from sievert.questions.audit import Audit
 from sievert.questions.samples import SamplesAudit
 from sievert.report._page import Page, Table, page_html
 from sievert.results import Result
+from sievert.spaces import worded
 
 __all__ = ["STANDING", "content", "leakages", "lines", "page", "page_of", "table"]
 
@@ -96,10 +97,11 @@ def _witness(audit: Audit) -> str:
     if not audit.listed:
         return _moved(audit, likely, unlikely)
     apart = "" if found.distance == 1 else f" (distance {found.distance:.4g})"
+    output, one, other = map(worded, (found.output, likely, unlikely))
     if math.isinf(found.nats):
-        return f"Witness: output {found.output!r} can occur for {likely!r} but never for {unlikely!r}{apart}."
+        return f"Witness: output {output} can occur for {one} but never for {other}{apart}."
     ratio = times(found.odds(found.distance))
-    return f"Witness: output {found.output!r} is {ratio} as likely for {likely!r} as for {unlikely!r}{apart}."
+    return f"Witness: output {output} is {ratio} as likely for {one} as for {other}{apart}."
 
 
 def _shared(audit: Audit, first: Hashable, second: Hashable) -> str:
@@ -128,8 +130,8 @@ def _moved(audit: Audit, first: Hashable, second: Hashable) -> str:
 def _change(first: Hashable, second: Hashable, records: int) -> str:
     """From one value or database to another; of long databases only the records that change."""
     if not (isinstance(first, tuple) and isinstance(second, tuple) and LONGEST < records == len(first)):
-        return f"from {first!r} to {second!r}"
-    moved = [f"{a!r} becomes {b!r}" for a, b in zip(first, second, strict=True) if a != b]
+        return f"from {worded(first)} to {worded(second)}"
+    moved = [f"{worded(a)} becomes {worded(b)}" for a, b in zip(first, second, strict=True) if a != b]
     more = f" and {len(moved) - LONGEST} more change" if len(moved) > LONGEST else ""
     return f"where {' and '.join(moved[:LONGEST])}{more}"
 

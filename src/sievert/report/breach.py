@@ -22,6 +22,7 @@ from sievert.questions.breach import (
 )
 from sievert.report import plots
 from sievert.report._page import Page, Picture, Table, page_html
+from sievert.spaces import worded
 
 __all__ = ["lines", "page", "table"]
 
@@ -88,19 +89,21 @@ def _one(report: BreachReport) -> list[str]:
         return ["No output changes any belief: the release tells nothing."]
     likely, unlikely = worst.pair
     if math.isinf(worst.bits):
-        lines = [f"Output {worst.output!r} rules {unlikely!r} out: beliefs can change without limit."]
+        lines = [
+            f"Output {worded(worst.output)} rules {worded(unlikely)} out: beliefs can change without limit."
+        ]
     else:
         size = in_bits(worst.bits, 3)
         if worst.bits < LARGEST_POWER:
             size = f"{times(2**worst.bits)} ({size})"
         lines = [
             f"Whatever somebody believes and asks, no belief changes by more than {size}. "
-            f"Output {worst.output!r} comes as close as one likes to that for "
-            f"somebody who is nearly sure of {unlikely!r} and sees {likely!r} become likelier."
+            f"Output {worded(worst.output)} comes as close as one likes to that for "
+            f"somebody who is nearly sure of {worded(unlikely)} and sees {worded(likely)} become likelier."
         ]
     lines.append(
-        f"On average: whether it is {average.pair[0]!r} or {average.pair[1]!r} is guessed right with "
-        f"probability {in_percent((1 + average.distance) / 2)} instead of 50.0% "
+        f"On average: whether it is {worded(average.pair[0])} or {worded(average.pair[1])} is guessed "
+        f"right with probability {in_percent((1 + average.distance) / 2)} instead of 50.0% "
         f"({in_bits(average.bits, 3)}); no yes-or-no question gains more."
     )
     return lines + _privacy(report)
@@ -124,10 +127,10 @@ def _privacy(report: BreachReport) -> list[str]:
     one = found.individual
     if report.records > 1 and one is not None and one.values is not None and one.inputs is not None:
         lines.append(
-            f"About one record, the others independent of it: belief in {one.values[0]!r} against "
-            f"{one.values[1]!r} changes by up to {_bits(one.bits)}, for somebody who knows the others and "
-            f"that the answer is {one.inputs[0]!r} or {one.inputs[1]!r}. If records may depend on each "
-            f"other: up to {_bits(one.correlated_bits)}."
+            f"About one record, the others independent of it: belief in {worded(one.values[0])} against "
+            f"{worded(one.values[1])} changes by up to {_bits(one.bits)}, for somebody who knows the others "
+            f"and that the answer is {worded(one.inputs[0])} or {worded(one.inputs[1])}. If records "
+            f"may depend on each other: up to {_bits(one.correlated_bits)}."
         )
     return lines
 
@@ -281,4 +284,4 @@ def _bits(value: float) -> str:
 
 
 def _pair(pair: tuple[Hashable, Hashable]) -> str:
-    return f"{pair[0]!r} and {pair[1]!r}"
+    return f"{worded(pair[0])} and {worded(pair[1])}"

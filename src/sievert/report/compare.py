@@ -11,6 +11,7 @@ from sievert.orders import Objection, Verdict, bet_in_words
 from sievert.questions.compare import Replacement
 from sievert.report._page import Page, Picture, Table, page_html
 from sievert.report.plots._channels import channel_heatmap, hypers
+from sievert.spaces import worded
 
 __all__ = ["content", "lines", "page"]
 
@@ -49,7 +50,9 @@ def _objection(witness: Objection) -> list[str]:
     belief = "every secret equally likely"
     if max(prior) - min(prior) > 1e-12:
         likely = [
-            f"{witness.secrets[i]!r} ({prior[i]:.3g})" for i in np.argsort(prior)[::-1][:6] if prior[i] > 0
+            f"{worded(witness.secrets[i])} ({prior[i]:.3g})"
+            for i in np.argsort(prior)[::-1][:6]
+            if prior[i] > 0
         ]
         belief = f"these secrets likely: {', '.join(likely)}"
     words = [f"Believes {belief}, sees the output, and chooses the best of these bets:"]

@@ -7,7 +7,7 @@ from functools import singledispatch
 from itertools import combinations
 
 from sievert.files import TextScenario
-from sievert.numerics import in_percent, number
+from sievert.numerics import in_nats, in_percent, number
 from sievert.questions.documents import DocumentsAnswer, DocumentsAudit
 from sievert.release import DocumentsPreview, DocumentsRelease
 from sievert.report import plots
@@ -105,7 +105,7 @@ def audit_lines(found: DocumentsAudit) -> Sections:
     """What is promised, what becomes of words, and what to know."""
     promised = [
         f"{found.mechanism} (sampler = {found.sampler!r}).",
-        f"Exchanging a word for {found.neighbour}: {found.word_nats:.4g} nats at most, for the median word.",
+        f"Exchanging a word for {found.neighbour}: {in_nats(found.word_nats)} at most, for the median word.",
         f"The length of a document is {found.length}.",
     ]
     if found.tight_eps is not None:
@@ -154,7 +154,7 @@ def release_lines(found: DocumentsRelease) -> Sections:
 def attack_lines(found: AttackBench) -> Sections:
     """Every attacker at every ε, and the promise."""
     promised = [
-        f"ε = {eps:g}: {nats:.4g} nats between two documents; {in_percent(found.unchanged[eps])} of words "
+        f"ε = {eps:g}: {in_nats(nats)} between two documents; {in_percent(found.unchanged[eps])} of words "
         "unchanged."
         for eps, nats in found.nats.items()
     ]

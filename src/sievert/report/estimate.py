@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 
 from sievert.estimation import Estimate
 from sievert.files import Described
-from sievert.numerics import in_tenths, number
+from sievert.numerics import in_nats, in_tenths, number
 from sievert.questions.estimate import SHOWN_FILES, FileEstimate, FileTable
 from sievert.report import plots
 from sievert.report._page import Page, Picture, Table, page_html
@@ -254,7 +254,7 @@ def _quality(found: Estimate) -> list[str]:
             "far less than the reports themselves can tell."
         )
     else:
-        lines.append(f"Some other distribution may be likelier by up to {gap:.3g} nats: NOT converged.")
+        lines.append(f"Some other distribution may be likelier by up to {in_nats(gap, 3)}: NOT converged.")
     if found.unique is False:
         lines.append(
             "Other distributions fit these reports equally well; the table shows how far each value can go."

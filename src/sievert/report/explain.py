@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from sievert.limits import Explanation
 from sievert.limits.promises import SYMBOLS
-from sievert.numerics import at_most_percent, bounded_percent, in_bits, in_percent, times
+from sievert.numerics import at_most_percent, bounded_percent, in_bits, in_nats, in_percent, times
 from sievert.questions import SAYS_NOTHING
 from sievert.questions.explain import FALSE_ALARMS, OTHER_NUMBERS, ClaimReport, MechanismCurve
 from sievert.report import plots
@@ -213,7 +213,7 @@ def _own(curve: MechanismCurve) -> list[str]:
     return [
         f"It satisfies {pure}; allowing a δ, ε = {at}.",
         f"Between neighbouring inputs: an advantage of at most {100 * curve.distinguishing:.3g} percentage "
-        f"points, {curve.kullback:.4g} nats of Kullback-Leibler divergence.",
+        f"points, {in_nats(curve.kullback)} of Kullback-Leibler divergence.",
     ]
 
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from ast import literal_eval
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from sievert.numerics import at_most, at_most_percent, bounded_percent, in_percent, number
 from sievert.release import ChargedPlan, ChargedRelease, LedgerAccount, LedgerGuess
 from sievert.report._bars import bars
 from sievert.report._page import Page, Picture, Table, page_html
+from sievert.spaces import worded
 
-__all__ = ["content", "lines", "page"]
+__all__ = ["content", "lines", "page", "pair_words"]
 
 # Releases that are shown in sentences; a page and --json have more.
 SHOWN = 12
 MOST_ROWS = 500
+# What a ledger holds of a state is not longer.
+LONGEST_STATE = 60
 
 
 def lines(found: LedgerAccount) -> Iterator[tuple[str, list[str]]]:
@@ -66,9 +70,26 @@ def _release(item: ChargedRelease, symbol: str) -> str:
     cost = f"{symbol} = {number(item.cost)}"
     if item.plan is not None:
         cost = f"slot {item.slot} of {item.plan}"
-    between = f", most between {item.pair[0]} and {item.pair[1]}" if len(item.pair) == 2 else ""
+    between = f", most between {pair_words(item.pair)}" if len(item.pair) == 2 else ""
     state = "" if item.published else "; charged, not published"
     return f"{item.id}: {cost}{between}; {_what(item.what)}{state}."
+
+
+def pair_words(pair: Sequence[str]) -> str:
+    """The two states that cost most, of which a ledger holds what Python calls them.
+
+    >>> pair_words(["'absent'", "('surgery', 30)"])
+    "'absent' and (surgery, 30)"
+    """
+    return " and ".join(map(_state, map(str, pair)))
+
+
+def _state(text: str) -> str:
+    try:
+        return worded(literal_eval(text)) if text.startswith("(") and len(text) <= LONGEST_STATE else text
+    except (ValueError, SyntaxError, TypeError):
+        # Cut in the middle, or with what is more than numbers and texts.
+        return text
 
 
 def _what(words: str) -> str:

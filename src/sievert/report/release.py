@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator, Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from fractions import Fraction
 from functools import singledispatch
 from pathlib import Path
@@ -17,12 +19,16 @@ from sievert.report import plots
 from sievert.report._audit_pictures import noise_pictures, releases_picture
 from sievert.report._bars import bars
 from sievert.report._page import Page, Picture, Table, page_html
+from sievert.report.ledger import pair_words
 from sievert.results import Result
 from sievert.tables import TableLine
 
 __all__ = ["content", "lines", "near", "page", "table_lines"]
 
 SAME_EVERYWHERE = ("eps_of_step", "alpha_of_step", "note")
+# A number of at most so many digits is written as it is; others are rounded to what their error leaves.
+FEW_DIGITS, MOST_PLACES, LARGEST_ROUNDED = 6, 12, 1e15
+ROUNDED = {"low": ROUND_FLOOR, "high": ROUND_CEILING}
 # Rows of a released table that a page shows; the file has them all.
 MOST_ROWS = 200
 
@@ -159,7 +165,7 @@ def _ledger(found: Preview) -> Iterator[str]:
         left = f"{number(found.remaining)} is left now{through}"
         yield f"{cost}; {left} and {number(found.remaining_after)} would be left."
     if found.pair is not None and found.remaining is not None:
-        yield f"It costs most between {found.pair[0]} and {found.pair[1]}."
+        yield f"It costs most between {pair_words(found.pair)}."
     if found.about is not None:
         yield f"It adds up what is learned about {found.about}."
 
@@ -224,17 +230,41 @@ def near(path: str) -> str:
 
 def table_lines(names: Any, columns: Any, most: int = 20) -> Iterator[str]:
     """A small table, one line a row."""
-    size = len(columns[0]) if columns else 0
-    kept = _kept_rows(list(columns[list(names).index("query")]) if "query" in names else [""] * size, most)
-    texts = [
-        [str(name), *("" if column[row] is None else str(column[row]) for row in kept)]
-        for name, column in zip(names, columns, strict=True)
-    ]
+    rows, more = _rows(names, columns, most)
+    texts = list(zip(map(str, names), *rows, strict=True))
     widths = [max(map(len, column)) for column in texts]
     for row in zip(*texts, strict=True):
         yield TableLine("  ".join(map(str.ljust, row, widths)).rstrip())
-    if size > len(kept):
-        yield f"… and {size - len(kept):,} more rows in the file"
+    if more:
+        yield f"… and {more:,} more rows in the file"
+
+
+def _rows(names: Sequence[str], columns: Sequence[Sequence[Any]], most: int) -> tuple[list[list[str]], int]:
+    """About so many rows, their numbers rounded for people, and how many more there are in the file."""
+    size = len(columns[0]) if columns else 0
+    column = dict(zip(names, columns, strict=True))
+    kept = _kept_rows(list(column.get("query", [""] * size)), most)
+    errors = column.get("noise_sd", [None] * size)
+    return [[_cell(name, column[name][row], errors[row]) for name in names] for row in kept], size - len(kept)
+
+
+def _cell(name: str, value: object, error: object) -> str:
+    """A cell with as many digits as the error allows; the ends of an interval are rounded outwards.
+
+    >>> [_cell(name, 4.22211155378, 0.344877726506) for name in ("low", "value", "high", "noise_sd")]
+    ['4.2221', '4.2221', '4.2222', '4.222']
+    """
+    if not isinstance(value, float):
+        return "" if value is None else str(value)
+    if name == "noise_sd":
+        return amount(value)
+    if float(f"{value:.{FEW_DIGITS}g}") == value or abs(value) > LARGEST_ROUNDED:
+        return str(value)
+    unit = error / 1000 if isinstance(error, float) and error else abs(value) / 10 ** (FEW_DIGITS - 1)
+    places = min(max(0, -math.floor(math.log10(unit))), MOST_PLACES)
+    rounded = Decimal(repr(value)).quantize(Decimal(1).scaleb(-places), ROUNDED.get(name, ROUND_HALF_EVEN))
+    # Nothing is minus zero.
+    return f"{rounded + 0:f}"
 
 
 def _kept_rows(statistics: list[object], most: int) -> list[int]:
@@ -251,7 +281,7 @@ def _kept_rows(statistics: list[object], most: int) -> list[int]:
         count = min(len(part), share + max(0, spare))
         spare -= max(0, count - share)
         kept += part[:count]
-    return sorted(kept)
+    return list(rows) if len(rows) == len(kept) + 1 else sorted(kept)
 
 
 def _plain(value: Fraction) -> str:
@@ -312,11 +342,9 @@ def _page_of_release(found: Release, scenario: Scenario, command: str = "") -> s
     tables = []
     if table is not None:
         shown = [i for i, name in enumerate(table.names) if name not in SAME_EVERYWHERE]
-        columns = [table.columns[i][:MOST_ROWS] for i in shown]
-        rows = [["" if cell is None else str(cell) for cell in row] for row in zip(*columns, strict=True)]
-        more = len(table.columns[0]) - MOST_ROWS
-        caption = f"And {more} more rows in the file." if more > 0 else ""
-        tables = [Table("Released", [table.names[i] for i in shown], rows, caption)]
+        names = [table.names[i] for i in shown]
+        rows, more = _rows(names, [table.columns[i] for i in shown], MOST_ROWS)
+        tables = [Table("Released", names, rows, f"And {more:,} more rows in the file." if more else "")]
         pictures = [
             *_published(table),
             *_shares(() if found.effect is None else found.effect.tables),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import singledispatch
 
 from sievert.files import VectorScenario
-from sievert.numerics import in_percent, number
+from sievert.numerics import in_nats, in_percent, number
 from sievert.questions.match import Match
 from sievert.questions.vectors import VectorsAnswer, VectorsAudit
 from sievert.release import VectorsPreview, VectorsRelease
@@ -77,9 +77,9 @@ def audit_lines(found: VectorsAudit) -> Sections:
     promised = [
         f"{found.mechanism} (sampler = {found.sampler!r}).",
         f"{found.hash}.",
-        f"{found.xi:.6g} nats at {distance_text(found.measured, found.distance)} and δ = {found.delta:g} "
+        f"{in_nats(found.xi, 6)} at {distance_text(found.measured, found.distance)} and δ = {found.delta:g} "
         f"({kind}; the observer sees {found.view}, {found.quantifier}).",
-        f"Any two users, under this very hash and without δ: {found.worst:.6g} nats.",
+        f"Any two users, under this very hash and without δ: {in_nats(found.worst, 6)}.",
         f"A guess which of two such users it is rises from 50.0% to {in_percent(found.guess)} at most.",
     ]
     sections = [
@@ -87,7 +87,7 @@ def audit_lines(found: VectorsAudit) -> Sections:
         (
             "By distance",
             [
-                f"{distance_text(found.measured, d)}: {xi:.4g} nats but for δ = {found.delta:g}"
+                f"{distance_text(found.measured, d)}: {in_nats(xi)} but for δ = {found.delta:g}"
                 for d, xi in found.curve.items()
             ],
         ),
@@ -114,7 +114,7 @@ def preview_lines(found: VectorsPreview) -> Sections:
         if found.remaining is None
         else f"{number(found.remaining)} of the budget is left"
     )
-    cost = [f"Each person is charged {number(found.cost)} nats; {left}."]
+    cost = [f"Each person is charged {in_nats(number(found.cost))}; {left}."]
     return [("What it costs", cost), *audit_lines(found.audit)]
 
 

@@ -44,6 +44,7 @@ from ._labels import labels_or_range as labels_or_range
 from ._labels import listed as listed
 from ._labels import read_label as read_label
 from ._labels import shown as shown
+from ._labels import worded as worded
 from ._metric import Edges as Edges
 from ._metric import Metric as Metric
 from ._metric import closure as closure

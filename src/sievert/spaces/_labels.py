@@ -8,7 +8,7 @@ import math
 import re
 import sys
 from abc import abstractmethod
-from collections.abc import Hashable, Iterable, Sequence, Sized
+from collections.abc import Callable, Hashable, Iterable, Sequence, Sized
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -38,6 +38,7 @@ __all__ = [
     "listed",
     "read_label",
     "shown",
+    "worded",
 ]
 
 # Python counts no longer sequences.
@@ -68,7 +69,7 @@ class LazyLabels(Sequence[Hashable]):
         return hash((len(self), self[:3]))
 
     def __repr__(self) -> str:
-        return f"({shown(self)})"
+        return f"({', '.join(map(brief, self[:6]))}{', …' if len(self) > 6 else ''})"
 
 
 class EvenNumbers(LazyLabels):
@@ -187,7 +188,34 @@ def iterable(given: object) -> TypeGuard[Iterable[Any]]:
 
 def shown(labels: Sequence[object], most: int = 6) -> str:
     """The first few labels, for a message."""
-    return ", ".join(map(brief, labels[:most])) + (", …" if len(labels) > most else "")
+    few = (brief(label, worded) for label in labels[:most])
+    return ", ".join(few) + (", …" if len(labels) > most else "")
+
+
+# What would end a part of a combination, or begin one.
+MARKS = frozenset(",()'\"")
+
+
+def worded(value: object, alone: Callable[[object], str] = repr) -> str:
+    """A value as a sentence names it: of a combination, or a database, its parts between commas.
+
+    A text among the parts has quotes only where it could be read as something else; `alone` writes a value
+    that has no parts.
+
+    >>> worded("low"), worded(("surgery", 3)), worded((("n", 0), "3"))
+    ("'low'", '(surgery, 3)', "((n, 0), '3')")
+    """
+    return f"({', '.join(map(_part, value))})" if isinstance(value, tuple) else alone(value)
+
+
+def _part(item: object) -> str:
+    if isinstance(item, Fraction):
+        return str(item)
+    if not isinstance(item, str):
+        return worded(item)
+    return (
+        item if item and item.isprintable() and cell(item) == item and MARKS.isdisjoint(item) else repr(item)
+    )
 
 
 class CheckedLabels(tuple[Hashable, ...]):

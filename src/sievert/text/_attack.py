@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from sievert.errors import TextError
-from sievert.numerics import brief, flag, generator_of, on_device, positive, require_size, whole
+from sievert.numerics import brief, flag, generator_of, in_nats, on_device, positive, require_size, whole
 from sievert.results import Result
 from sievert.sampling import SeededBits
 from sievert.text import _attackers
@@ -138,7 +138,7 @@ class AttackBench(Result):
         best = max((one for one in self.findings if one.eps == least), key=lambda one: one.rate - one.chance)
         said = f"{self.authors} authors, {self.draws} draw(s), documents of about {self.size} words: {best}"
         if least is not None:
-            said += f"; the promise there is {self.nats[least]:.4g} nats between two documents"
+            said += f"; the promise there is {in_nats(self.nats[least])} between two documents"
         return said
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from sievert.arrays import FloatArray
 from sievert.channels import Channel, as_channel
 from sievert.errors import TextError
-from sievert.numerics import log_fraction, log_sum, non_negative, require_size, whole
+from sievert.numerics import in_nats, log_fraction, log_sum, non_negative, require_size, whole
 from sievert.results import Result, guarded
 from sievert.spaces import Metric
 from sievert.text._distance import distance
@@ -233,7 +233,7 @@ class BagLoss(Result):
     def __str__(self) -> str:
         if math.isinf(self.value) and self.output is None:
             return "the documents have different sizes, and a release shows its size: they are told apart"
-        return f"{self.value:.9g} nats at most, on the released bag {list(self.output or ())}"
+        return f"{in_nats(self.value, 9)} at most, on the released bag {list(self.output or ())}"
 
 
 def bag_loss(b: Any, c: Any, channel: Channel) -> BagLoss:

@@ -17,7 +17,7 @@ import numpy as np
 
 from sievert.arrays import IntArray
 from sievert.errors import TextError
-from sievert.numerics import brief, generator_of, positive, probability, taken, whole
+from sievert.numerics import brief, generator_of, in_nats, positive, probability, taken, whole
 from sievert.results import Result
 from sievert.text._attack import attack as bench
 from sievert.text._corpora import Corpus
@@ -170,9 +170,8 @@ class TextCalibration(Result):
 
     def __str__(self) -> str:
         if self.target == "nats":
-            return (
-                f"ε = {self.eps:.6g} for {self.wanted:g} nats between the references; {verdict(self.wanted)}"
-            )
+            wanted = in_nats(self.wanted, 6)
+            return f"ε = {self.eps:.6g} for {wanted} between the references; {verdict(self.wanted)}"
         what = "of words unchanged" if self.target == "unchanged" else "success of the attack"
         return f"ε = {self.eps:.4g} for {self.reached:.1%} {what} (asked for: {self.wanted:.1%}; simulated)"
 

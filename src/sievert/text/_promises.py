@@ -16,7 +16,7 @@ from itertools import combinations
 import numpy as np
 
 from sievert.errors import TextError
-from sievert.numerics import exp_or_infinity, read_eps
+from sievert.numerics import exp_or_infinity, in_nats, read_eps
 from sievert.proofs import DocumentsProof, Way
 from sievert.results import Result
 from sievert.text._distance import bottleneck_plan, distance
@@ -61,7 +61,7 @@ class Promise(Result):
     def __str__(self) -> str:
         if math.isinf(self.nats):
             return f"no promise: {self.method}"
-        return f"{self.nats:.4g} nats at most ({self.method}); {verdict(self.nats)}"
+        return f"{in_nats(self.nats)} at most ({self.method}); {verdict(self.nats)}"
 
 
 def promise(a: Bag, b: Bag, mechanism: WordMechanism, length: Length) -> Promise:

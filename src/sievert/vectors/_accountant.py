@@ -19,7 +19,7 @@ from scipy.special import bdtr, logit
 
 from sievert.arrays import FloatArray
 from sievert.errors import VectorError
-from sievert.numerics import brief, choice, log_binomial, number, probability, whole
+from sievert.numerics import brief, choice, in_nats, log_binomial, number, probability, whole
 from sievert.results import Result
 from sievert.vectors._laws import StepLaw, ball, precision, read_level, rounded, threshold
 
@@ -261,7 +261,7 @@ class Accountant(Result):
         many = "" if self.releases == 1 else f", {self.releases} releases under {self.hashing} hash"
         return (
             f"{self.bits} {bits} at ε = {number(self.eps)}, users at distance {self.distance:g}{many}: loss "
-            f"{self.mean:.4g} nats on average, {self.worst:.4g} at most; observer sees {self.view}"
+            f"{in_nats(self.mean)} on average, {self.worst:.4g} at most; observer sees {self.view}"
         )
 
 

@@ -12,7 +12,7 @@ from scipy.special import betainc, xlogy
 
 from sievert.arrays import FloatArray
 from sievert.errors import VectorError
-from sievert.numerics import brief, instance, non_negative, positive, probability, whole
+from sievert.numerics import brief, in_nats, instance, non_negative, positive, probability, whole
 from sievert.results import Result, guarded
 from sievert.vectors._accountant import accountant, read_delta
 from sievert.vectors._codes import MOST_BITS, Codes
@@ -321,7 +321,7 @@ class PaperBounds(Result):
 
     def __str__(self) -> str:
         return (
-            f"ξ at δ = {self.delta:g}: exact {self.exact:.4g} nats (XDP), {self.tail:.4g} (PXDP); the "
+            f"ξ at δ = {self.delta:g}: exact {in_nats(self.exact)} (XDP), {self.tail:.4g} (PXDP); the "
             f"paper's bounds are {self.binomial:.4g} (binomial), {self.kl:.4g} (Prop 10.8) and "
             f"{self.hoeffding:.4g} (Thm 10.7)"
         )
@@ -405,7 +405,7 @@ class LossCurve(Result):
 
     def __str__(self) -> str:
         return (
-            f"{self.bits} bits at ε = {self.eps:g}: ξ rises to {self.exact.max():.4g} nats at distance "
+            f"{self.bits} bits at ε = {self.eps:g}: ξ rises to {in_nats(self.exact.max())} at distance "
             f"{self.distances[int(self.exact.argmax())]:g} (δ = {self.delta:g})"
         )
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sievert.errors import VectorError
-from sievert.numerics import generator_of, instance, positive, require_size, taken
+from sievert.numerics import generator_of, in_nats, instance, positive, require_size, taken
 from sievert.results import Result
 from sievert.sampling import bit_source
 from sievert.vectors._calibrate import calibrate
@@ -50,7 +50,7 @@ class VectorPoint(Result):
     def __str__(self) -> str:
         most = "" if self.least is None else "at most "
         return (
-            f"{self.mechanism} at {self.xi:g} nats: utility loss {self.loss:.4f}, {most}"
+            f"{self.mechanism} at {in_nats(self.xi, 6)}: utility loss {self.loss:.4f}, {most}"
             f"{100 * self.reidentified:.3g} % traced back"
         )
 

@@ -22,7 +22,7 @@ from scipy.special import expit, log_expit, log_ndtr, ndtr
 
 from sievert.arrays import FloatArray
 from sievert.errors import VectorError
-from sievert.numerics import choice, non_negative, positive, probability, whole
+from sievert.numerics import choice, in_nats, non_negative, positive, probability, whole
 from sievert.results import Result, guarded
 from sievert.vectors._accountant import read_delta
 from sievert.vectors._codes import MOST_BITS
@@ -283,7 +283,7 @@ class SoftAccountant(Result):
     def __str__(self) -> str:
         return (
             f"{self.bits} soft signs with {self.noise} noise of scale {self.scale:g}, users at distance "
-            f"{self.distance:g}: loss {self.mean:.4g} nats on average; observer sees {self.view}"
+            f"{self.distance:g}: loss {in_nats(self.mean)} on average; observer sees {self.view}"
         )
 
 

@@ -296,7 +296,7 @@ def beliefs(channel: Channel, prior: object = None, output: Hashable | None = No
     names = label_texts([finite.inputs[i] for i in shown])
     after = joint[:, chosen] / weights[chosen]
     figure = Drawing()
-    told = f"after output {finite.outputs[chosen]}"
+    told = f"after output {label_texts([finite.outputs[chosen]])[0]}"
     for name, heights, colour in (("before", belief[shown], BEFORE), (told, after[shown], AFTER)):
         if len(shown) <= LARGEST_BARS:
             figure.add_bar(x=names, y=heights, name=name, marker_color=colour)
