@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 import sievert as sv
 from sievert.cli.app import app
+from sievert.errors import ChannelError
 from sievert.report.release import table_lines
 
 PRODUCT = """
@@ -112,3 +113,14 @@ def test_init_breaks_no_word(tmp_path: Path) -> None:
         app, ["init", str(tmp_path / "a.toml")], input="\n".join(answers) + "\n", env={"COLUMNS": "40"}
     )
     assert word in done.output.replace(word, "", 1)
+
+
+def test_an_error_quotes_a_wrong_combination_as_it_lists_the_others(file: Path) -> None:
+    channel = sv.Channel([[1.0, 0.0], [0.0, 1.0]], inputs=[("n", 1), ("s", 1)])
+    with pytest.raises(
+        ChannelError, match=re.escape("(n, 2) is not one of the channel's inputs: (n, 1), (s, 1)")
+    ):
+        channel.input_index(("n", 2))
+    # What is no label is quoted as it was given.
+    with pytest.raises(ChannelError, match="'x' is not one of the channel's inputs"):
+        channel.input_index("x")

@@ -48,6 +48,7 @@ from sievert.spaces import (
     pandas_axis,
     shown,
     table_of,
+    worded,
 )
 
 if TYPE_CHECKING:
@@ -366,7 +367,9 @@ class Channel(Constructors):
                 name = name[0] if isinstance(name, tuple) and len(name) == 1 else (name,)
             return known[name]  # type: ignore[no-any-return]
         except (KeyError, TypeError, ValueError):
-            raise ChannelError(f"{brief(item)} is not one of the channel's {side}: {shown(labels)}") from None
+            raise ChannelError(
+                f"{brief(item, worded)} is not one of the channel's {side}: {shown(labels)}"
+            ) from None
 
     def reduced(self, tolerance: float | None = None) -> Channel:
         """The canonical equivalent channel: no zero columns, proportional columns merged, columns ordered.

@@ -127,7 +127,7 @@ def _named(given: Mapping[str, Any], labels: Labels, key: str) -> dict[Hashable,
         if item is None:
             raise FileError(f"{key}: {brief(text)} is not one of {shown(labels)}{did_you_mean(text, labels)}")
         if item in result:
-            raise FileError(f"{key}: {brief(item)} is there twice")
+            raise FileError(f"{key}: {brief(item, worded)} is there twice")
         result[item] = value
     return result
 

@@ -447,7 +447,7 @@ def _counts(counts: object, name: str) -> dict[Hashable, int]:
     for value, count in counts.items():
         if not is_whole(count) or count < 0:
             raise PolicyError(
-                f"permitted: {name} gives {brief(value)} the count {brief(count)}; "
+                f"permitted: {name} gives {brief(value, worded)} the count {brief(count)}; "
                 "a count is a whole number ≥ 0"
             )
     return {label(value): int(count) for value, count in counts.items()}
@@ -456,7 +456,7 @@ def _counts(counts: object, name: str) -> dict[Hashable, int]:
 def _known(named: Iterable[Hashable], values: Sequence[Hashable], what: str) -> None:
     for name in named:
         if name not in values:
-            raise PolicyError(f"permitted: {what} {brief(name)}, which is not one of {shown(values)}")
+            raise PolicyError(f"permitted: {what} {brief(name, worded)}, which is not one of {shown(values)}")
 
 
 def _row(database: object, where: int, position: Mapping[Hashable, int], records: int) -> list[int]:
@@ -470,7 +470,7 @@ def _row(database: object, where: int, position: Mapping[Hashable, int], records
         pass
     except KeyError as missing:
         raise PolicyError(
-            f"permitted: database {where} is {brief(database)}, and {brief(missing.args[0])} "
+            f"permitted: database {where} is {brief(database)}, and {brief(missing.args[0], worded)} "
             "is not one of the values " + shown(list(position))
         ) from None
     raise PolicyError(

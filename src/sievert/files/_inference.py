@@ -27,7 +27,7 @@ from sievert.errors import FileError
 from sievert.inference import Correlation, Property
 from sievert.kinds import PublicPath, Section
 from sievert.numerics import as_fraction, brief, log_binomial, require_size
-from sievert.spaces import Labels, Metric, Table, shown
+from sievert.spaces import Labels, Metric, Table, shown, worded
 
 if TYPE_CHECKING:
     from sievert.files._scenario import Scenario
@@ -117,8 +117,8 @@ def _require_values(scenario: Scenario, values: Correlation) -> None:
     unknown = [use for use in values.uses if use not in scenario.policy.values]
     if unknown:
         raise FileError(
-            f"{scenario.source}, inference.use: {brief(unknown[0])} is not one of the policy's values "
-            f"{shown(scenario.policy.values)}; use must name what the mechanism answers about"
+            f"{scenario.source}, inference.use: {brief(unknown[0], worded)} is not one of the policy's "
+            f"values {shown(scenario.policy.values)}; use must name what the mechanism answers about"
         )
 
 

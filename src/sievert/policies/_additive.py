@@ -29,7 +29,7 @@ from sievert.policies._answers import (
 from sievert.policies._forms import Form, over_one_scale
 from sievert.policies._policy import Policy
 from sievert.policies._statistic import Statistic, statistic_of_numbers, statistic_of_values
-from sievert.spaces import Labels, shown
+from sievert.spaces import Labels, shown, worded
 
 __all__ = ["Count", "Histogram", "Sum"]
 
@@ -127,7 +127,7 @@ class Count(Total):
         if unknown:
             name = min(unknown, key=repr)
             raise QueryError(
-                f"where: {brief(name)} is not one of the policy's values {shown(policy.values)}"
+                f"where: {brief(name, worded)} is not one of the policy's values {shown(policy.values)}"
                 f"{did_you_mean(name, policy.values)}"
             )
         return super()._numbers(policy)

@@ -27,7 +27,7 @@ from sievert.policies._statistic import (
     statistic_of_groups,
     statistic_of_values,
 )
-from sievert.spaces import KnownLabels, Secrets, Table, Values, label, label_in
+from sievert.spaces import KnownLabels, Secrets, Table, Values, label, label_in, worded
 
 if TYPE_CHECKING:
     from sievert.policies._asked import OnGrid
@@ -488,7 +488,8 @@ class AskedTable(AskedQuery):
             key = values[0] if policy.records == 1 else values
             if key in answers:
                 raise FileError(
-                    f"{self.table}: the database {brief(key)} is there twice; give one answer for each"
+                    f"{self.table}: the database {brief(key, worded)} is there twice; give one answer "
+                    "for each"
                 )
             answers[key] = table.value(row[-1])
         return Query.from_table(answers)

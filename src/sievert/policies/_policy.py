@@ -38,6 +38,7 @@ from sievert.spaces import (
     product_edges,
     product_neighbours,
     shown,
+    worded,
 )
 from sievert.spaces import secrets as secret_graphs
 from sievert.spaces.secrets import SecretGraph
@@ -310,7 +311,7 @@ class Policy:
         for place, value in enumerate(key):
             if value not in self._position:
                 raise PolicyError(
-                    f"database {short_list(values)} has the value {brief(value)} in record {place}; "
+                    f"database {short_list(values)} has the value {brief(value, worded)} in record {place}; "
                     f"it must be one of {shown(self.values)}"
                 )
         return key

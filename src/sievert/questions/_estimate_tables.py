@@ -17,7 +17,7 @@ from sievert.files import EstimateModel, Scenario, added_noise
 from sievert.numerics import brief
 from sievert.policies import Statistic
 from sievert.results import Result
-from sievert.spaces import KnownLabels, as_float
+from sievert.spaces import KnownLabels, as_float, worded
 from sievert.tables import cell_text, open_rows
 
 __all__ = ["FileTable", "table_estimate"]
@@ -92,8 +92,9 @@ def _of_list(scenario: Scenario, statistic: Statistic, values: list[Any], level:
     channel = scenario.channel.finite()
     output = KnownLabels(channel.outputs).find(values[0]) if len(values) == 1 else _tuple(values)
     if output is None or output not in channel.outputs:
+        said = values[0] if len(values) == 1 else tuple(values)
         raise EstimationError(
-            f"the released value {brief(values[0] if len(values) == 1 else tuple(values))} is not one of the "
+            f"the released value {brief(said, worded)} is not one of the "
             "mechanism's outputs; check that the table comes from this file"
         )
     cells = statistic.cells if statistic.names or len(values) > 1 else ((statistic.words,),)

@@ -25,7 +25,7 @@ from sievert.errors import DataError, FileError, OutputError
 from sievert.files import ReleaseModel, UseValue
 from sievert.numerics import as_fraction, brief
 from sievert.release._fit import FITS, Reason, Tally, left_out, replaced
-from sievert.spaces import KnownLabels, as_float, exact_number, label, shown
+from sievert.spaces import KnownLabels, as_float, exact_number, label, shown, worded
 from sievert.tables import PLAIN, Batch, Coded, Meaning, Values, combined, in_code
 
 __all__ = ["DROPPED", "Domain", "Fingerprints"]
@@ -133,8 +133,8 @@ class Domain:
             if treatment == "drop":
                 return DROPPED << BITS | left_out("unknown")
             raise _Refused(
-                f"has {brief(together)} in the columns {', '.join(self.columns)}, which is not one of the "
-                "policy's combinations; declare it, or say unknown in [release]"
+                f"has {brief(together, worded)} in the columns {', '.join(self.columns)}, which is not one "
+                "of the policy's combinations; declare it, or say unknown in [release]"
             ) from None
 
 

@@ -18,7 +18,7 @@ from sievert.arrays import IndexArray
 from sievert.errors import GraphError
 from sievert.numerics import brief
 from sievert.spaces._graph import Graph
-from sievert.spaces._labels import Labels, LazyLabels, label, shown
+from sievert.spaces._labels import Labels, LazyLabels, label, shown, worded
 from sievert.spaces._metric import Metric
 
 __all__ = ["DatabaseGraph", "Databases", "Rows", "from_relation", "smallest_integers"]
@@ -78,7 +78,7 @@ class Databases(LazyLabels):
         except (KeyError, TypeError):
             found = -1
         if not start <= found < (len(self) if stop is None else stop):
-            raise ValueError(f"{brief(value)} is not one of the {len(self)} databases")
+            raise ValueError(f"{brief(value, worded)} is not one of the {len(self)} databases")
         return found
 
     def __contains__(self, item: object) -> bool:
@@ -203,7 +203,9 @@ class DatabaseGraph(Graph):
         try:
             return self.nodes.index(node)
         except ValueError:
-            raise GraphError(f"node: {brief(node)} is not one of the nodes {shown(self.nodes)}") from None
+            raise GraphError(
+                f"node: {brief(node, worded)} is not one of the nodes {shown(self.nodes)}"
+            ) from None
 
     def is_edge(self, a: object, b: object) -> bool:
         """Whether two labelled nodes are joined; in a directed graph, the first to the second."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sievert.errors import GraphError, MetricError
 from sievert.numerics import brief, instance, require_size, taken
-from sievert.spaces._labels import LARGEST_LISTED, Labels, iterable, label, labels_or_range, shown
+from sievert.spaces._labels import LARGEST_LISTED, Labels, iterable, label, labels_or_range, shown, worded
 from sievert.spaces._metric import Edges, Metric
 
 __all__ = ["Graph", "graph_of", "metric_of", "product_edges", "product_neighbours"]
@@ -159,7 +159,9 @@ class Graph:
         try:
             return self.position[label(node)]
         except (KeyError, TypeError):
-            raise GraphError(f"node: {brief(node)} is not one of the nodes {shown(self.nodes)}") from None
+            raise GraphError(
+                f"node: {brief(node, worded)} is not one of the nodes {shown(self.nodes)}"
+            ) from None
 
     def metric(self) -> Metric:
         """Shortest-path distance (number of edges; inf between components)."""

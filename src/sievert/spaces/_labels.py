@@ -309,7 +309,8 @@ def align(wanted: Labels, given: Labels, argument: str, error: type[SievertError
     if any(tuple(labels) == tuple(range(len(labels))) for labels in (wanted, given)):
         return None
     raise error(
-        f"{argument} has no element labelled {brief(missing[0])}, but {shown(given)}; labels must agree"
+        f"{argument} has no element labelled {brief(missing[0], worded)}, but {shown(given)}; labels must "
+        "agree"
     )
 
 

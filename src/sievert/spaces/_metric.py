@@ -18,7 +18,7 @@ from sievert.arrays import FloatArray
 from sievert.errors import MetricError, TooLargeError
 from sievert.numerics import brief, count_of, flag, non_negative, require_size, taken
 from sievert.results import html_table
-from sievert.spaces._labels import Labels, iterable, label, labels_or_range, shown
+from sievert.spaces._labels import Labels, iterable, label, labels_or_range, shown, worded
 from sievert.spaces._tabular import floats, table_of
 
 __all__ = ["Edges", "Metric", "closure", "least_lengths", "shortest_paths", "uniform_matrix"]
@@ -165,7 +165,7 @@ class Metric:
             if isinstance(point, tuple) and len(point) == 1:
                 return self.index(point[0])  # a database of one record is its value
             raise MetricError(
-                f"point: {brief(point)} is not one of the points {shown(self.points)}"
+                f"point: {brief(point, worded)} is not one of the points {shown(self.points)}"
             ) from None
 
     @cached_property

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from sievert.errors import SievertError
 from sievert.numerics import brief, count_of, holds_masked, require_size, taken
-from sievert.spaces._labels import Labels, iterable, label, shown
+from sievert.spaces._labels import Labels, iterable, label, shown, worded
 
 __all__ = ["Column", "Table", "by_label", "column_of", "floats", "frame", "pandas_axis", "table_of"]
 
@@ -206,7 +206,7 @@ def _order(
     unknown = [name for name in names if name not in known]
     if unknown:
         raise error(
-            f"{argument}: {brief(unknown[0])} is not one of the labels {shown(labels)}; {BY_POSITION}"
+            f"{argument}: {brief(unknown[0], worded)} is not one of the labels {shown(labels)}; {BY_POSITION}"
         )
     missing = [item for item in labels if item not in position]
     if missing:
@@ -220,7 +220,7 @@ def _counted(column: Column, labels: Labels, argument: str, error: type[SievertE
     wanted = set(labels)
     unknown = [name for name in known if name not in wanted]
     if unknown:
-        raise error(f"{argument}: {brief(unknown[0])} is not one of the labels {shown(labels)}")
+        raise error(f"{argument}: {brief(unknown[0], worded)} is not one of the labels {shown(labels)}")
     return [known.get(item, 0) for item in labels]
 
 

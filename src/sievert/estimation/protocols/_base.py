@@ -20,7 +20,7 @@ from sievert.mechanisms import inputs_of
 from sievert.mechanisms import randomised_response as response_channel
 from sievert.numerics import brief, choice, generator_of, positive, whole
 from sievert.results import Result
-from sievert.spaces import Labels, by_label, floats, iterable, label, shown
+from sievert.spaces import Labels, by_label, floats, iterable, label, shown, worded
 
 __all__ = [
     "Frequencies",
@@ -177,7 +177,9 @@ class Protocol(ABC):
                 return np.array([index[item] for item in distinct.tolist()], dtype=np.intp)[inverse]
             return np.array([index[label(item)] for item in values], dtype=np.intp)
         except KeyError as problem:
-            raise EstimationError(f"values: {brief(problem.args[0])} is not one of {shown(labels)}") from None
+            raise EstimationError(
+                f"values: {brief(problem.args[0], worded)} is not one of {shown(labels)}"
+            ) from None
 
 
 # ── k-ary randomised response: report a value, the true one most often ──────────────────────────────────────
