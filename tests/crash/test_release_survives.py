@@ -25,6 +25,7 @@ import sievert as sv
 from sievert.errors import BudgetError, SievertError
 from sievert.files import load_scenario
 from sievert.ledger import Ledger, file_hash
+from sievert.ledger import _reservation as reservations
 from sievert.release import _local as local
 from sievert.tables import _batches as batches
 
@@ -318,8 +319,8 @@ def test_a_disk_of_any_size(disk: Path, kind: str) -> None:
 PLANTED = [
     "out.csv",
     "out.csv.json",
-    ".out.csv.mine.tmp",
-    ".out.csv.json.mine.tmp",
+    ".out.csv.mine.sievert.tmp",
+    ".out.csv.json.mine.sievert.tmp",
     "budget.ledger/ledger.jsonl",
     "budget.ledger/ledger.lock",
     "budget.ledger/places.sqlite",
@@ -331,8 +332,9 @@ PLANTED = [
 @pytest.mark.parametrize("name", PLANTED)
 @pytest.mark.parametrize("planted", ["link", "dangling link", "hard link", "pipe", "folder", "file"])
 def test_whatever_is_planted_at_a_name_is_neither_followed_nor_replaced(
-    tmp_path: Path, name: str, planted: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, planted: str
 ) -> None:
+    monkeypatch.setattr(reservations, "OWNER_LETTERS", 0)  # a name that can be planted before it is drawn
     file = prepared(tmp_path / "here", "places")
     victim = tmp_path / "victim"
     victim.write_text("mine")

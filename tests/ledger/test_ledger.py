@@ -16,6 +16,7 @@ import pytest
 
 from sievert.errors import BudgetError, FileError, LedgerError, OutputError
 from sievert.ledger import ADD_REMOVE, REPLACE, Budget, Ledger, amount, file_hash
+from sievert.ledger import _reservation as reservations
 from sievert.ledger._chain import Chain, _try_lock
 
 _spec = importlib.util.spec_from_file_location("faults", Path(__file__).parents[1] / "faults.py")
@@ -380,13 +381,14 @@ def test_a_ledger_without_notes_is_adopted(tmp_path: Path) -> None:
         release(tmp_path, "third")
 
 
-def test_a_planted_link_is_not_followed(tmp_path: Path) -> None:
+def test_a_planted_link_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reservations, "OWNER_LETTERS", 0)  # a name that can be planted before it is drawn
     outside = tmp_path / "outside.txt"
     outside.write_text("mine")
-    (tmp_path / ".x.csv.x.tmp").symlink_to(outside)
+    (tmp_path / ".x.csv.x.sievert.tmp").symlink_to(outside)
     with pytest.raises(LedgerError, match="is there already, and not of this ledger"):
         release(tmp_path, "x")
-    (tmp_path / ".x.csv.x.tmp").unlink()
+    (tmp_path / ".x.csv.x.sievert.tmp").unlink()
     with Ledger.hold(tmp_path / "budget", BUDGET) as ledger:
         held = ledger.reserve(HALF, [], [tmp_path / "x.csv"], id="x")
         held.temporary(0).symlink_to(outside)  # after the charge

@@ -263,6 +263,27 @@ def test_a_name_in_a_ledger_that_came_along_is_no_path(tmp_path: Path) -> None:
     assert all(path.exists() for path in mine)
 
 
+@pytest.mark.parametrize("ended", ["interrupted", "committed"])
+def test_a_target_in_a_ledger_that_came_along_is_no_file_of_yours(tmp_path: Path, ended: str) -> None:
+    """Formerly `.notes.txt.draft.tmp` anywhere was deleted, or renamed, as what a release had left."""
+    (tmp_path / "sent").mkdir()
+    file = counting(tmp_path / "sent")
+    sv.release.run(file)
+    ledger = file.with_name("budget.ledger") / "ledger.jsonl"
+    bodies = [json.loads(line)["b"] for line in ledger.read_text().splitlines()]
+    mine = tmp_path / "home"
+    (mine / ".notes.txt.draft.parts").mkdir(parents=True)
+    (mine / ".notes.txt.draft.tmp").write_text("mine")
+    before = sorted(mine.rglob("*"))
+    forged = [bodies[1] | {"id": "draft", "targets": [str(mine / "notes.txt")]}]
+    if ended == "committed":
+        digest = hashlib.sha256(b"mine").hexdigest()
+        forged.append({"kind": "commit", "id": "draft", "sha256": [digest]})
+    write_forged(ledger, [*bodies, *forged])
+    sv.release.run(counting(tmp_path / "sent", "second"))
+    assert sorted(mine.rglob("*")) == before
+
+
 OTHERS = [
     None,
     True,

@@ -47,7 +47,7 @@ from sievert.ledger._known import Known, known, name_of, refuse_older, remember
 from sievert.ledger._opening import agreed, begin, looked
 from sievert.ledger._planned import MOST_SLOTS, Entry, Planned, entries_of, plan_of, plans_of
 from sievert.ledger._private import make_ledger_folder
-from sievert.ledger._reservation import Reservation, check_name, check_targets, file_hash, temporary_name
+from sievert.ledger._reservation import Reservation, check_name, file_hash
 from sievert.ledger._totals import FIXED, Share, Totals
 from sievert.numerics import brief, whole
 from sievert.tables import require_plain
@@ -370,7 +370,7 @@ class Ledger:
         """
         name = self._fresh_name(id)
         held = Reservation(self, name, _absolute(targets))
-        check_targets(held.targets, name)
+        held.check_targets()
         slot = {} if plan is None else {"plan": plan, "slot": self._slot(plan)}
         self.check(Fraction(0) if slot else cost, columns, unit, share=share or FIXED)
         held.grown = self.growth(share or FIXED).get(None, Fraction(0))
@@ -417,7 +417,7 @@ class Ledger:
         What was written under the old names goes first: once the record has the new ones, nothing knows them.
         """
         moved = Reservation(self, held.id, _absolute(targets), held.record)
-        check_targets(moved.targets, held.id)
+        moved.check_targets()
         held.discard()
         for folder in {target.parent for target in held.targets}:
             with suppress(OSError):  # a place that cannot be reached any more keeps nobody from going on
@@ -451,8 +451,9 @@ class Ledger:
         totals = self.totals
         for id, record in list(totals.open.items()):
             states = [f"{id}.state" in here, f"{id}.state.new" in here]
-            left = any(states) or any(os.path.lexists(temporary_name(t, id)) for t in record["targets"])
-            if not left or self._settled(self._held(record), record.get("sha256"), states[0]):
+            held = self._held(record)
+            written = any(os.path.lexists(held.temporary(i)) for i in range(len(held.targets)))
+            if not (any(states) or written) or self._settled(held, record.get("sha256"), states[0]):
                 del totals.open[id]
         self._forget_uncharged(set(totals.open), here)
 

@@ -20,18 +20,13 @@ from sievert.tables import NO_LINKS, create, require_plain, write_all
 if TYPE_CHECKING:
     from sievert.ledger._ledger import Ledger
 
-__all__ = ["Reservation", "check_name", "check_targets", "file_hash", "temporary_name"]
+__all__ = ["Reservation", "check_name", "file_hash"]
 
 BLOCK = 1 << 20
 # The state is kept under the release's name, and file names have a largest length.
 LONGEST_ID = 100
 LONGEST_NAME = 255
-
-
-def temporary_name(target: str | Path, id: str) -> str:
-    """The name under which a file is written; beside its target, so that renaming is atomic."""
-    folder, name = os.path.split(target)
-    return os.path.join(folder, f".{name}.{id}.tmp")
+OWNER_LETTERS = 8
 
 
 def check_name(id: str) -> None:
@@ -43,30 +38,6 @@ def check_name(id: str) -> None:
             f"id is {id[:20]!r}… of {len(id.encode())} bytes; use at most {LONGEST_ID}: it becomes part of "
             "file names"
         )
-
-
-def check_targets(paths: Sequence[Path], id: str) -> None:
-    """Refuse, before anything is charged, files that could not be written."""
-    for path in paths:
-        folder, temporary = path.parent, temporary_name(path, id)
-        if "\0" in str(path):
-            raise LedgerError(f"{str(path)!r}: cannot be the name of a file; leave out the character \\x00")
-        if os.path.lexists(path):
-            raise LedgerError(
-                f"{path}: is there already; a release replaces nothing: move it away or name another output "
-                "(--output)"
-            )
-        if not folder.is_dir():
-            raise LedgerError(f"{folder}: no such folder; make it first")
-        if len(os.fsencode(os.path.basename(temporary))) > LONGEST_NAME:
-            raise LedgerError(
-                f"{path.name[:40]}…: the name is too long for a file that is written as .NAME.{id[:20]}.tmp "
-                f"(at most {LONGEST_NAME} bytes); name a shorter output"
-            )
-        if os.path.lexists(temporary):
-            raise LedgerError(f"{temporary}: is there already, and not of this ledger; remove it")
-        if not os.access(folder, os.W_OK | os.X_OK):
-            raise OutputError(f"{folder}: cannot be written to; nothing was charged: name another output")
 
 
 @dataclass
@@ -88,14 +59,47 @@ class Reservation:
     left: bytes | None = field(default=None, repr=False)
 
     def temporary(self, index: int) -> Path:
-        """The name under which file `index` is written."""
-        return Path(temporary_name(self.targets[index], self.id))
+        """The name under which file `index` is written: beside its target, so that renaming is atomic."""
+        return self._beside(self.targets[index], "tmp")
 
     @property
     def workplace(self) -> Path:
         """A folder beside the output for what is not yet part of it; deleted when all is done."""
-        target = self.targets[-1]
-        return target.with_name(f".{target.name}.{self.id}.parts")
+        return self._beside(self.targets[-1], "parts")
+
+    def _beside(self, target: Path, kind: str) -> Path:
+        """A name that bears the ledger's: a ledger that came along leads to no file of anything else.
+
+        It is joined and not replaced, since a forged target may be no name of a file.
+        """
+        folder, name = os.path.split(target)
+        owner = (self.ledger.name or "")[:OWNER_LETTERS]
+        return Path(folder, f".{name}.{self.id}.sievert{owner}.{kind}")
+
+    def check_targets(self) -> None:
+        """Refuse, before anything is charged, files that could not be written."""
+        for index, path in enumerate(self.targets):
+            folder, temporary = path.parent, self.temporary(index)
+            if "\0" in str(path):
+                raise LedgerError(
+                    f"{str(path)!r}: cannot be the name of a file; leave out the character \\x00"
+                )
+            if os.path.lexists(path):
+                raise LedgerError(
+                    f"{path}: is there already; a release replaces nothing: move it away or name another "
+                    "output (--output)"
+                )
+            if not folder.is_dir():
+                raise LedgerError(f"{folder}: no such folder; make it first")
+            if len(os.fsencode(temporary.name)) > LONGEST_NAME:
+                raise LedgerError(
+                    f"{path.name[:40]}…: the name is too long for a file that is written as "
+                    f".NAME.{self.id[:20]}.sievert….tmp (at most {LONGEST_NAME} bytes); name a shorter output"
+                )
+            if os.path.lexists(temporary):
+                raise LedgerError(f"{temporary}: is there already, and not of this ledger; remove it")
+            if not os.access(folder, os.W_OK | os.X_OK):
+                raise OutputError(f"{folder}: cannot be written to; nothing was charged: name another output")
 
     @property
     def state(self) -> Path:
