@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sievert.channels import GaussianLaw, GeometricLaw, NoiseLaw, Privacy, StaircaseLaw
+from sievert.channels import GaussianLaw, GeometricLaw, NoiseLaw, Privacy, StaircaseLaw, law_from_data
 from sievert.errors import MechanismError
 from sievert.limits import PlannedClaim, keeps, largest_epsilon, planned_claim, planned_claim_of_any
 from sievert.limits.promises import ApproximateClaim
@@ -215,3 +215,9 @@ def test_a_tilt_is_sought_among_the_atoms_alone() -> None:
     found = claim.delta(np.array([0.5, 1.0, 1.5]))
     assert time.process_time() - start < 1
     assert found == pytest.approx([0.012813042, 0.00022528247, 5.6934185e-07])
+
+
+def test_levels_that_differ_beyond_all_exponents_of_floats_are_composed() -> None:
+    """Formerly an OverflowError, where a ledger that came along had planned an ε of 2^70 beside a small one."""
+    big, small = (law_from_data({"law": "geometric", "eps": eps}) for eps in (str(2**70), "1/4"))
+    assert planned_claim([(big, 1), (small, 1)], 2).epsilon(1e-6) >= 2.0**71

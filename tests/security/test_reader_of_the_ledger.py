@@ -327,6 +327,78 @@ def test_a_ledger_that_came_along_is_read_or_refused(
     assert refused > len(OTHERS)
 
 
+def changed(body: Any, path: tuple[Any, ...], value: Any) -> Any:
+    """A record with another value at a path, or without the key there (`...`)."""
+    body = json.loads(json.dumps(body))
+    *way, last = path
+    inner = body
+    for key in way:
+        inner = inner[key]
+    if value is ...:
+        del inner[last]
+    else:
+        inner[last] = value
+    return body
+
+
+def nested(times: int) -> Any:
+    return [nested(times - 1)] if times else "deep"
+
+
+FORGED: list[tuple[int, tuple[Any, ...], Any]] = [
+    *((0, ("relation", "person_records"), value) for value in (10**400, True, 0)),
+    *((1, ("pair",), value) for value in (..., [], "x", {}, {"moves": [[1]]}, {"moves": [], "noises": 1})),
+    *((1, ("pair", "noise"), value) for value in (..., None, -1, 10**400, [], {}, {"law": []}, nested(900))),
+    *((1, ("pair", "noise", "eps"), value) for value in ("1e999999999", 10**400, "1" * 400, -1, "x", None)),
+    *((1, ("pair", "noise", "law"), value) for value in (..., [], {})),
+    *((1, ("pair", "moves"), value) for value in (None, 1, "x", [None], [[-1]], [["a"]], [1], [[[1]]])),
+    *((1, ("guess", "after"), value) for value in (..., 10**400, -1, float("nan"), "x")),
+    *((1, (key,), ...) for key in ("id", "n", "cost", "eps", "unit", "columns")),
+    *((1, ("n",), value) for value in (float("inf"), 10**400, 0.5, [])),
+    *((1, ("values",), value) for value in (10**400, -1, "x", True)),
+    *((2, (key,), ...) for key in ("id", "eps", "unit", "columns", "targets")),
+    *((2, ("about",), value) for value in (None, "x")),
+    *((2, ("targets",), value) for value in ([1], [None], [[]], "x")),
+    *((2, ("cost",), value) for value in ("1" * 400, 1, None, [])),
+    (2, ("more",), nested(900)),
+    *((3, (key,), ...) for key in ("kind", "id", "sha256")),
+    *((3, ("sha256",), value) for value in ([], ["a", "b", "c"], [1, 2], "x")),
+    *((3, ("places",), value) for value in (1, [], {}, {"number": "1", "head": ""})),
+]
+
+
+@pytest.mark.parametrize("number", range(len(FORGED)))
+def test_a_record_that_no_version_wrote_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """Formerly many of them ended in a traceback, and one had an exponent written out without end."""
+    place, path, value = FORGED[number]
+    file = counting(tmp_path)
+    sv.release.plan(file, 2)
+    sv.release.run(file)
+    ledger = tmp_path / "budget.ledger" / "ledger.jsonl"
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "another machine"))
+    bodies = [json.loads(line)["b"] for line in ledger.read_text().splitlines()]
+    bodies[place] = changed(bodies[place], path, value)
+    write_forged(ledger, bodies)
+    with pytest.raises(LedgerError):
+        sv.release.account(tmp_path / "budget.toml")
+    with pytest.raises(LedgerError):
+        sv.release.run(file, output=tmp_path / "other.csv")
+
+
+@pytest.mark.parametrize("body", [[], None, 1, "x"])
+def test_a_record_that_is_no_table_is_refused(tmp_path: Path, body: Any) -> None:
+    file = counting(tmp_path)
+    sv.release.run(file)
+    ledger = tmp_path / "budget.ledger" / "ledger.jsonl"
+    bodies = [json.loads(line)["b"] for line in ledger.read_text().splitlines()]
+    for forged in ([*bodies, body], [body, *bodies[1:]]):
+        write_forged(ledger, forged)
+        with pytest.raises(LedgerError):
+            sv.release.account(tmp_path / "budget.toml")
+
+
 @pytest.mark.parametrize("alias", ["link", "hard link"])
 def test_a_budget_has_one_name(tmp_path: Path, alias: str) -> None:
     counting(tmp_path, "first")

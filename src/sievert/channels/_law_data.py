@@ -65,5 +65,5 @@ def law_from_data(data: Mapping[str, Any]) -> NoiseLaw:
         if math.isnan(found.deviation):
             raise ValueError
         return found
-    except (KeyError, TypeError, ValueError, ZeroDivisionError):
-        raise MechanismError(f"{brief(dict(data))} is no law of noise that this version knows") from None
+    except (ArithmeticError, KeyError, TypeError, ValueError):
+        raise MechanismError(f"{brief(data)} is no law of noise that this version knows") from None

@@ -18,6 +18,7 @@ from typing import Any
 
 from sievert.errors import BudgetError, FileError, LedgerError
 from sievert.ledger._currency import CURRENCIES, EPS, RHO, Currency, epsilon_of, exactly, largest_rho
+from sievert.ledger._fields import MOST_RECORDS
 from sievert.numerics import as_fraction, at_most, brief, did_you_mean, number, whole
 from sievert.tables import existing
 
@@ -356,7 +357,8 @@ class Relation:
             found = cls(**record)
             texts = (found.kind, found.words, found.unit, found.values, found.mark)
             owned = found.person_records
-            if not all(isinstance(text, str) for text in texts) or type(owned) is not int or owned < 1:
+            is_count = type(owned) is int and 0 < owned <= MOST_RECORDS
+            if not is_count or not all(isinstance(text, str) for text in texts):
                 raise TypeError
             return found
         except TypeError:

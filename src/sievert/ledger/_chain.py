@@ -50,6 +50,7 @@ __all__ = [
 ]
 
 START = "0" * 64
+DEEPEST = 16
 Record = dict[str, Any]
 
 
@@ -127,11 +128,12 @@ class Chain:
     def _take(self, line: bytes) -> bool:
         """Append a line's record if it is exactly what we would have written here."""
         try:
-            parsed = json.loads(line)
-            body = parsed["b"]
-        except (ValueError, KeyError, TypeError):
+            body = json.loads(line, parse_constant=_refuse_constant)["b"]
+            if not isinstance(body, dict) or not _is_shallow(body, DEEPEST):
+                return False
+            expected, head = self._line(body)
+        except (ValueError, KeyError, TypeError, RecursionError):
             return False
-        expected, head = self._line(body)
         if line + b"\n" != expected:
             return False
         self._added(body, head)
@@ -208,6 +210,17 @@ class Chain:
 
 def _canonical(value: Any) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def _refuse_constant(text: str) -> None:
+    """NaN and infinities, which no record holds."""
+    raise ValueError(text)
+
+
+def _is_shallow(value: object, most: int) -> bool:
+    """Whether lists and tables are nested no deeper than in records of ours."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return not inner or (most > 0 and all(_is_shallow(item, most - 1) for item in inner))
 
 
 def _holds_whole_object(tail: bytes) -> bool:
@@ -351,7 +364,7 @@ def first_record(path: Path) -> Record | None:
     try:
         with path.open("rb") as stream:
             found = json.loads(stream.readline())["b"]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
 
@@ -428,7 +441,7 @@ def legible() -> Iterator[None]:
         yield
     except LedgerError:
         raise
-    except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError) as problem:
+    except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as problem:
         raise LedgerError(
             f"a record of the ledger cannot be read ({problem!r}); it was changed, or written by a newer "
             "version: a person has to look at it"

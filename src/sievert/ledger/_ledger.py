@@ -43,6 +43,7 @@ from sievert.ledger._chain import (
     sync_folder,
 )
 from sievert.ledger._currency import EPS
+from sievert.ledger._fields import check_records
 from sievert.ledger._known import Known, known, name_of, refuse_older, remember
 from sievert.ledger._opening import agreed, begin, looked
 from sievert.ledger._planned import MOST_SLOTS, Entry, Planned, entries_of, plan_of, plans_of
@@ -108,6 +109,7 @@ class Ledger:
                 chain, sums = _untouched(target, found, noted, key, anchor)
                 if sums is None:
                     chain = Chain.read(target / LEDGER, key, repair=True)
+                    check_records(chain.records)
                     refuse_other(chain, anchor)
                     refuse_lost_records(chain, noted, target)
                     if anchor is None:
@@ -143,6 +145,7 @@ class Ledger:
             chain, sums = _untouched(target, found, noted, key, anchor)
             if sums is None:
                 chain = Chain.read(target / LEDGER, key)
+                check_records(chain.records)
                 refuse_other(chain, anchor)
                 refuse_lost_records(chain, noted, target)
                 if anchor is None:

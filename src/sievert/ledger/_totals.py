@@ -13,32 +13,19 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from types import UnionType
 from typing import Any
 
 from sievert.errors import LedgerError
 from sievert.ledger._budget import Budget, Relation
 from sievert.ledger._chain import Record, legible
 from sievert.ledger._currency import EPS, exactly
-from sievert.ledger._reservation import check_name
+from sievert.ledger._fields import MOST_RECORDS
 from sievert.numerics import brief
 
 __all__ = ["FIXED", "Share", "Sums", "Totals", "amount_of"]
 
 NONE = Fraction(0)
 KINDS = ("open", "reserve", "plan", "commit", "retarget")
-# What is read of a record beside its amounts.
-FIELDS: dict[str, type | UnionType] = {
-    "unit": str,
-    "columns": list,
-    "targets": list,
-    "mechanism": str,
-    "pair": list | dict,
-    "values": int | None,
-    "guess": dict | None,
-}
-# More records of one person are a mistake.
-MOST_RECORDS = 2**53
 
 
 @dataclass(frozen=True)
@@ -168,19 +155,20 @@ class Totals:
     def add(self, record: Record) -> None:
         """One more record of the ledger."""
         kind = record["kind"]
-        if kind in ("reserve", "plan"):  # names become parts of file names, also where a ledger came along
-            check_name(record["id"])
-            _check_fields(record)
         if kind == "reserve":
             self._reserved(record)
         elif kind == "plan":
             self._charged(record, int(record["n"]))
             self.plans[record["id"]] = PlanTotals(record)
         elif kind == "commit" and record["id"] in self.open:
+            if len(record["sha256"]) != len(self.open[record["id"]]["targets"]):
+                raise ValueError(f"sha256 is {brief(record['sha256'])}, not one for each file")
             self.open[record["id"]] = {**self.open[record["id"]], "sha256": record["sha256"]}
             self.placed = self.placed or bool(self.open[record["id"]].get("stable"))
             self.places = record.get("places", self.places)
         elif kind == "retarget" and record["id"] in self.open:
+            if len(record["targets"]) != len(self.open[record["id"]]["targets"]):
+                raise ValueError(f"targets is {brief(record['targets'])}, not one for each file")
             self.open[record["id"]] = {**self.open[record["id"]], "targets": record["targets"]}
         elif kind not in KINDS:  # it might charge something
             raise ValueError(f"kind is {brief(kind)}")
@@ -266,18 +254,6 @@ class Totals:
             {mark: list(periods) for mark, periods in found["marks"].items()},
             bool(found["placed"]),
         )
-
-
-def _check_fields(record: Record) -> None:
-    """Refuse what no version wrote."""
-    for name, kind in FIELDS.items():
-        if name in record and not isinstance(record[name], kind):
-            raise ValueError(f"{name} is {brief(record[name])}")
-    guess = record.get("guess")
-    if guess is not None and not (
-        isinstance(guess["after"], int | float) and isinstance(guess["exact"], bool)
-    ):
-        raise ValueError(f"guess is {brief(guess)}")
 
 
 def amount_of(record: Record, key: str) -> Fraction:

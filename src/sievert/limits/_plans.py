@@ -302,10 +302,11 @@ def _split(law: Law, unit: float) -> Losses:
     values, logs = law
     places = np.floor((values - values[0]) / unit)
     below = values - (values[0] + unit * places)
-    share = np.clip(np.expm1(below) / math.expm1(unit), 0.0, 1.0)
+    up = np.clip(np.expm1(-below) / math.expm1(-unit), 0.0, 1.0)  # the share times e^(u-x+a), which is finite
+    share = up * np.exp(np.minimum(below - unit, 0.0))
     found = np.zeros(int(places[-1]) + 2)
     np.add.at(found, places.astype(np.int64), np.exp(logs - below) * (1 - share))
-    np.add.at(found, places.astype(np.int64) + 1, np.exp(logs + unit - below) * share)
+    np.add.at(found, places.astype(np.int64) + 1, np.exp(logs) * up)
     with np.errstate(divide="ignore"):
         return Losses(float(values[0]), unit, np.log(found))
 

@@ -216,12 +216,14 @@ def promised_by(planned: Planned) -> PlannedClaim | None:
     if "moves" not in pair:
         return None
     noises, moves = moves_by_noise(pair)
+    if not moves:
+        return None
     laws = list(map(law_from_data, noises))
     listed = [
         [(law, times * size) for law, steps in zip(laws, move, strict=True) for size in steps]
         for move in moves
     ]
-    if 0 < len(listed) <= MOST_MOVES:
+    if len(listed) <= MOST_MOVES:
         return planned_claim_of_any(listed, planned.count)
     cells = []
     for law, rows in zip(laws, zip(*moves, strict=True), strict=True):

@@ -225,7 +225,7 @@ def _just_finished(ledger: Ledger, plan: Accounted, seen: str) -> Reservation | 
     """This release on these data, whose last steps were made up for when the ledger was opened now."""
     output = Path(os.path.abspath(plan.output))
     for held in ledger.recovered:
-        same = held.record.get("file") == plan.digest and held.targets[OUTPUT] == output
+        same = held.record.get("file") == plan.digest and held.targets[OUTPUT:] == [output]
         if same and held.left is not None and State.read(held, held.left).seen == seen:
             return held
     return None
