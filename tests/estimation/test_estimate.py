@@ -520,3 +520,13 @@ def test_what_rounding_hides_is_not_decided() -> None:
     shares = [4, 4, 4]
     assert sv.estimate(shares, sv.Channel(np.exp(1e-9 * lean), normalise=True)).unique is None
     assert sv.estimate(shares, sv.Channel(np.exp(1.0 * lean), normalise=True)).unique is False
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("eps", [5e-324, 1e-310, 1e-300])
+@pytest.mark.parametrize("method", ["maximum-likelihood", "ibu", "regularised"])
+def test_an_epsilon_next_to_nothing_gives_numbers(eps: float, method: Any) -> None:
+    """Formerly an infinite weight of a lie, times 0."""
+    channel = sv.mechanisms.randomised_response(4, eps)
+    found = sv.estimate({0: 4, 1: 3, 2: 2}, channel, method, interval="none")
+    assert np.isfinite(found.distribution).all() and found.distribution.sum() == pytest.approx(1)

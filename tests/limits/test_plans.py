@@ -218,6 +218,6 @@ def test_a_tilt_is_sought_among_the_atoms_alone() -> None:
 
 
 def test_levels_that_differ_beyond_all_exponents_of_floats_are_composed() -> None:
-    """Formerly an OverflowError, where a ledger that came along had planned an ε of 2^70 beside a small one."""
+    """Formerly an OverflowError, where a forged ledger had planned an ε of 2^70 beside a small one."""
     big, small = (law_from_data({"law": "geometric", "eps": eps}) for eps in (str(2**70), "1/4"))
     assert planned_claim([(big, 1), (small, 1)], 2).epsilon(1e-6) >= 2.0**71

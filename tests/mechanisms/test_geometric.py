@@ -305,3 +305,11 @@ def test_an_alpha_of_many_digits_is_listed_in_floats() -> None:
     assert sv.capacity(channel).bits == pytest.approx(300 * 5e-31 / math.log(2), rel=1e-9)
     short = sv.mechanisms.truncated_geometric(61, alpha="0.999")
     assert short.exact is not None and short.exact[0].sum() == 1
+
+
+@pytest.mark.filterwarnings("error")
+def test_levels_beyond_what_a_float_multiplies_warn_of_nothing() -> None:
+    """Formerly NumPy told of an overflow where an entry is 0."""
+    channel = truncated(4, 1e308)
+    assert channel.row(3).tolist() == [0.0, 0.0, 0.0, 1.0]
+    assert channel.mean_shifts().tolist() == [0.0] * 4

@@ -354,3 +354,14 @@ def test_wrong_data_are_refused_and_not_charged(folder: Path) -> None:
         run(written(folder), output=folder / "x.csv")
     with pytest.raises(FileError, match="exact sampler"):
         run(written(folder, 'kind = "laplace-lsh"\neps = 1.0'))
+
+
+@pytest.mark.parametrize("kind", ["lsh-response", "laplace-lsh", "soft-sign"])
+def test_a_level_without_bounds_is_refused_before_work(folder: Path, kind: str) -> None:
+    """Formerly an OverflowError, or no answer for minutes."""
+    name = "scale" if kind == "soft-sign" else "eps"
+    clip = "\nclip = 4.0" if kind == "soft-sign" else ""
+    file = written(folder, f'kind = "{kind}"\n{name} = 1e308{clip}')
+    for question in ("limits", "explain", "breach"):
+        with pytest.raises(FileError, match=rf"{name} is 1e\+308; give at most 1e\+12"):
+            about_vectors(question, file)

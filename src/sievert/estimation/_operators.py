@@ -39,6 +39,8 @@ __all__ = [
 ]
 # Structured channels up to this many entries are as quick with a matrix.
 SMALL_MATRIX = 2_500
+# A lie that weighs more than a truth by this is as good as any: beyond it floats overflow.
+MOST_WEIGHT = 1e150
 
 
 class Operator(ABC):
@@ -76,8 +78,11 @@ class Operator(ABC):
 
 
 def lie_weight(eps: float) -> float:
-    """lie/(truth - lie) = alpha/(1 - alpha) of randomised response, for eps from just above 0 to infinity."""
-    return math.exp(-eps) / -math.expm1(-eps)
+    """lie/(truth - lie) = alpha/(1 - alpha) of randomised response, for eps from just above 0 to infinity.
+
+    Beside more than 1e16 the share of the truth is lost in floats; an infinity times 0 would be no number.
+    """
+    return min(math.exp(-eps) / -math.expm1(-eps), MOST_WEIGHT)
 
 
 class DenseOperator(Operator):

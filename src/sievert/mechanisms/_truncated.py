@@ -83,7 +83,8 @@ class TruncatedGeometricChannel(StructuredChannel):
     def mean_shifts(self) -> FloatArray:
         """Expected |output - input| of each input; P(shift ≥ k) = alpha^k/(1+alpha) on either side."""
         steps = np.arange(1, self.shape[0])
-        powers = np.exp(-self.level.eps * steps) / (1 + math.exp(-self.level.eps))
+        with np.errstate(over="ignore"):  # beyond the largest float, a power is 0
+            powers = np.exp(-self.level.eps * steps) / (1 + math.exp(-self.level.eps))
         reach = np.concatenate([[0.0], np.cumsum(powers)])
         return np.asarray(reach + reach[::-1])
 
@@ -114,7 +115,8 @@ class TruncatedGeometricChannel(StructuredChannel):
         """Output distribution of one labelled input."""
         distances = np.abs(np.arange(self.shape[1]) - self.input_index(item))
         if self.level.alpha is None:
-            return np.exp(log_of(self.weight_vector()) - self.level.eps * distances)
+            with np.errstate(over="ignore"):  # beyond the largest float, an entry is 0
+                return np.asarray(np.exp(log_of(self.weight_vector()) - self.level.eps * distances))
         return self.weight_vector() * float(self.level.alpha) ** distances
 
     def matvec(self, vector: Any) -> FloatArray:
@@ -142,7 +144,8 @@ class TruncatedGeometricChannel(StructuredChannel):
         if edges is None or not len(edges):
             return None
         steps = np.abs(edges.pairs[:, 1] - edges.pairs[:, 0])
-        gaps = np.where(steps == 0, 0.0, self.level.eps * np.maximum(steps, 1))
+        with np.errstate(over="ignore"):
+            gaps = np.where(steps == 0, 0.0, self.level.eps * np.maximum(steps, 1))
         return largest_rate(gaps, edges.pairs, edges.lengths)
 
     def witness(self, i: int, j: int) -> tuple[int, int, int, Fraction | None]:

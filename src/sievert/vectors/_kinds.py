@@ -10,6 +10,8 @@ from pydantic import Field
 
 from sievert.errors import VectorError
 from sievert.kinds import Count, Noun, Positive, Probability, kind
+from sievert.numerics import brief
+from sievert.vectors._bounds import LARGEST_EPS
 from sievert.vectors._calibrate import calibrate
 from sievert.vectors._families import LaplaceHash, NoisyHash, SoftSigns, VectorMechanism
 from sievert.vectors._hashing import HyperplaneLSH, LocalityHash, MinHash, PStable
@@ -101,6 +103,9 @@ class VectorFamily(Noun, noun="vector-mechanism"):
             raise VectorError("give either the level of the noise, or xi, delta and distance, not both")
         if self.level is None and None in promise:
             raise VectorError("xi and distance go together; delta with them")
+        if self.level is not None and self.level > LARGEST_EPS:
+            name = "scale" if "scale" in type(self).model_fields else "eps"
+            raise VectorError(f"{name} is {brief(self.level)}; give at most {LARGEST_EPS:g}")
         return self._made(hashing)
 
 
