@@ -831,3 +831,27 @@ def test_a_wild_value_among_runs_hides_no_leak(tmp_path: Path) -> None:
         assert found.audit.refuted
         guesses.append(found.guess.guess)
     assert min(guesses) > 0.93
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere names of files are texts")
+def test_a_table_in_a_folder_whose_name_is_no_utf_8_is_read(tmp_path: Path) -> None:
+    """Formerly it was called damaged."""
+    folder = tmp_path / os.fsdecode(b"caf\xe9")
+    folder.mkdir()
+    (folder / "visits.csv").write_text("ward\nn\ns\nn\n")
+    (tmp_path / "budget.toml").write_text("person = 9\n")
+    file = folder / "count.toml"
+    file.write_text(
+        "version = 1\npolicy = { values = ['n', 's'], records = 3 }\n"
+        "query = { kind = 'count', where = ['n'] }\n"
+        "mechanism = { kind = 'geometric', eps = 1.0 }\ndata = { input = 'visits.csv', column = 'ward' }\n"
+        "release = { ledger = '../budget.toml' }\n"
+    )
+    assert sv.release.run(file, output=tmp_path / "out.csv").remaining == 8
+    pytest.importorskip("pyarrow")
+    for suffix in ("parquet", "arrow"):  # which Arrow alone reads
+        (folder / f"visits.{suffix}").write_bytes(b"")
+        file.write_text(file.read_text().replace("visits.csv", f"visits.{suffix}"))
+        with pytest.raises(DataError, match="its path or a text in it is not UTF-8"):
+            sv.release.run(file, output=tmp_path / "other.csv")
+        file.write_text(file.read_text().replace(f"visits.{suffix}", "visits.csv"))

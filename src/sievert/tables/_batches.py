@@ -251,7 +251,7 @@ class _Csv(_File, suffixes=(".csv", ".txt")):
                 # The line of names is read as a row: its fields may hold ends of lines.
                 for part in _of_size(arrow, stream, size, skip=1):
                     yield {name: self._coded(name, part.column(i)) for i, name in enumerate(columns)}
-        except arrow.ArrowException:
+        except (arrow.ArrowException, UnicodeEncodeError):  # also of a path that is not UTF-8
             raise _NotTaken from None
 
     def _by_python(self, columns: Sequence[str], size: int, skip: int) -> Iterator[dict[str, Sequence[Any]]]:
@@ -360,11 +360,11 @@ class _Arrow(_File, suffixes=(".arrow", ".feather", ".ipc")):
         # Not mapped into memory: a file that is cut off while it is read would end the process.
         try:
             return ipc.open_file(arrow.OSFile(str(self.path)))
-        except arrow.ArrowInvalid:
+        except (arrow.ArrowInvalid, UnicodeEncodeError):
             pass  # not the file format; perhaps the stream format
         try:
             return ipc.open_stream(arrow.OSFile(str(self.path)))
-        except (arrow.ArrowInvalid, OSError) as problem:
+        except (arrow.ArrowInvalid, OSError, UnicodeEncodeError) as problem:
             raise DataError(
                 f"{self.path}: cannot be read as Arrow ({class_of(problem)})", private=whole(problem)
             ) from None

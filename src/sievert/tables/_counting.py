@@ -296,7 +296,7 @@ def _arrow_csv(path: Path, column: str | None, counts: str | None) -> Batches:
         )
         for batch in reader:
             yield stored.tell(), _of_batch(path, batch, counts is not None)
-    except (arrow.ArrowInvalid, OSError) as problem:
+    except (arrow.ArrowInvalid, OSError, UnicodeEncodeError) as problem:
         raise FileError(
             f"{path}: cannot be read as CSV ({class_of(problem)}); see that all lines have as many fields as "
             f"the header; {PRIVATE_WORDS}",
@@ -317,7 +317,7 @@ def _parquet(path: Path, column: str | None, counts: str | None) -> Batches:
             for batch in file.iter_batches(batch_size=BLOCK_ROWS, columns=chosen, row_groups=[group]):
                 seen += len(batch)
                 yield size * seen // rows, _of_batch(path, batch.select(chosen), counts is not None)
-    except (arrow.ArrowInvalid, OSError) as problem:
+    except (arrow.ArrowInvalid, OSError, UnicodeEncodeError) as problem:
         raise FileError(
             f"{path}: cannot be read as Parquet ({class_of(problem)})", private=whole(problem)
         ) from None

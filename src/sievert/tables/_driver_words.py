@@ -34,6 +34,8 @@ def class_of(problem: BaseException) -> str:
     """
     if isinstance(problem, UnicodeDecodeError):
         return "it is not UTF-8 text"
+    if isinstance(problem, UnicodeEncodeError):
+        return "its path or a text in it is not UTF-8"
     if isinstance(problem, OSError) and problem.strerror:
         return problem.strerror
     return str(problem) if isinstance(problem, csv.Error) else type(problem).__name__
