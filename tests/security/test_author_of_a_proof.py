@@ -530,6 +530,17 @@ def test_options_are_compared_and_never_believed(folder: Path) -> None:
         assert not forged.holds and "\x1b" not in str(forged), (options, str(forged))
 
 
+def test_a_claim_of_which_a_metric_keeps_no_delta_is_not_verified_without_it(tmp_path: Path) -> None:
+    """The nearest pairs were rebuilt from ε alone, so that a smaller guess than the claim allows passed."""
+    text = TABLE.replace('secrets = "line"', 'secrets = { metric = "line" }').replace("= 1.0", "= 0.5")
+    text += "[adversary]\nobservations = 2\nrecord_prior = [0.5, 0.25, 0.125, 0.125]\n[claim]\neps = 0.5\n"
+    pure, lost, proof = (tmp_path / name for name in ("pure.toml", "lost.toml", "proof.json"))
+    pure.write_text(text)
+    lost.write_text(f"{text}delta = 0.01\n")
+    assert run("explain", pure, "--proof", proof) == 0 and run("verify", proof, pure) == 0
+    assert not checked(relabelled(json.loads(proof.read_text()), lost), lost).holds
+
+
 def test_an_option_beyond_all_sums_is_a_question_like_any_other(folder: Path, tmp_path: Path) -> None:
     """Formerly ε·4999 overflowed: "this is a mistake of Sievert", with the exit code of "not checked"."""
     path, content = made(folder, "worst leakage in closed form")

@@ -19,7 +19,13 @@ from sievert.limits._grids import grid_of
 from sievert.limits._guesses import best_guess
 from sievert.limits._listed import databases_of
 from sievert.limits._objectives import explicit_space
-from sievert.limits._policy_guesses import COMPOSED, adjacency_space, curve_points, nearest_pairs
+from sievert.limits._policy_guesses import (
+    COMPOSED,
+    adjacency_space,
+    curve_points,
+    is_by_distance,
+    nearest_pairs,
+)
 from sievert.limits._products import flat_factors
 from sievert.limits._restricted import individual_groups
 from sievert.limits._rows import closed_bounds
@@ -152,9 +158,8 @@ def _guesses(proof: Proof, claim: Claim, target: Target, prior: FloatArray | Non
     single = isinstance(claim, ApproximateClaim) and claim.releases == 1
     points = curve_points(claim)
     if isinstance(one, Metric):
-        if not isinstance(claim, ApproximateClaim):
+        if not is_by_distance(claim):
             return
-        # ε adds up over releases; a δ is of one release only.
         points = [(claim.eps * claim.releases, claim.lost)]
         nearest = None if single else nearest_pairs(one)
         if nearest is not None:

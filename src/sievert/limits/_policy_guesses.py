@@ -11,6 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import TypeGuard
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -40,6 +41,7 @@ __all__ = [
     "ball_guess",
     "curve_points",
     "database_bits",
+    "is_by_distance",
     "nearest_pairs",
     "policy_guess",
 ]
@@ -107,6 +109,14 @@ def policy_guess(claim: Claim, target: Target, prior: FloatArray | None) -> tupl
     return replace(best, lower=min(reached, best.upper), method=method, reason=reason), before
 
 
+def is_by_distance(claim: Claim) -> TypeGuard[ApproximateClaim]:
+    """Whether a claim between neighbours says something about any two points of a metric.
+
+    ε adds up along paths and over releases; a δ is that of one pair in one release.
+    """
+    return isinstance(claim, ApproximateClaim) and (claim.releases == 1 or not claim.lost)
+
+
 def _over_distances(claim: Claim, metric: Metric, weights: FloatArray, uniform: bool) -> Guess:
     """A claim per unit of distance; a curve δ(ε) says nothing of other pairs.
 
@@ -114,7 +124,7 @@ def _over_distances(claim: Claim, metric: Metric, weights: FloatArray, uniform: 
     reach; nor need the one by the nearest pairs alone, whose releases are composed exactly.
     """
     single = isinstance(claim, ApproximateClaim) and claim.releases == 1
-    if not isinstance(claim, ApproximateClaim) or (claim.lost and not single):
+    if not is_by_distance(claim):
         raise PolicyError(
             f"{claim.words}: on a metric a claim must be a pure ε per unit of distance, or (ε, δ) of one "
             "release; a curve δ(ε) between neighbours says nothing about pairs that are farther apart"
