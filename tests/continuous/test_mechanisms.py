@@ -537,6 +537,8 @@ def test_the_geometric_is_refined_by_pixels_at_every_epsilon(eps: float) -> None
 def test_the_size_of_pixels_is_checked_before_the_grid_is_made() -> None:
     with pytest.raises(sv.SievertError, match="1,000,001 × 1,000,000"):
         sv.continuous.truncated_laplace(1).pixelated(10**6, 10**6)
+    with pytest.raises(sv.SievertError, match="1,000,000"):
+        sv.continuous.witness(2, 10**6, 1.0)
 
 
 # ── Large grids make no label that nobody asks for ──────────────────────────────────────────────────────────

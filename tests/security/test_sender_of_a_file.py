@@ -995,3 +995,10 @@ def test_a_worker_runs_no_module_that_came_along(tmp_path: Path, engine: str, mo
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert not (tmp_path / "ran").exists()
     assert done.returncode == 0 and (folder / "out.csv").is_dir(), done.stderr
+
+
+@pytest.mark.parametrize("ask", [sv.audit, sv.load, sv.release.account])
+def test_a_path_that_no_system_has_is_no_such_file(ask: Callable[[str], object]) -> None:
+    """Where a link leads is asked only of what is there: NUL ended in a bare ValueError."""
+    with pytest.raises(sv.SievertError, match="no such file"):
+        ask("\0")

@@ -34,6 +34,8 @@ from sievert.spaces import EvenNumbers, metrics
 __all__ = ["TruncatedLaplace", "grid", "grid_geometric", "lifted", "realised_epsilon", "truncated_laplace"]
 # Points of a finer grid: each is a label.
 MOST_LIFTED = 200_000
+# Each pixel has an exact centre as its label: some 12 µs.
+MOST_PIXELS = 500_000
 LARGEST_GRID = 10_000_000
 # Points of a grid that are listed one by one.
 LARGEST_LIST = 2000
@@ -158,6 +160,7 @@ class TruncatedLaplace:
         if not points:
             raise MechanismError("inputs is empty; give one number of the interval at least")
         require_dense(len(points), count, "the pixelated Laplace")
+        require_size(count, MOST_PIXELS, "the pixels", "take fewer cells")
         return PixelatedLaplaceChannel(self.interval, count, self.level, points)
 
     def __str__(self) -> str:

@@ -38,12 +38,12 @@ def existing(path: str | Path, hint: str = "") -> Path:
     target = file_path("path", path, FileError)
     try:
         is_folder, is_file, exists = target.is_dir(), target.is_file(), target.exists()
-        of_system = os.path.realpath(target).startswith("/proc/")
+        of_system = exists and os.path.realpath(target).startswith("/proc/")
     except OSError as problem:
         raise FileError(f"{brief(str(target))}: cannot be opened ({problem.strerror}){hint}") from None
     if is_folder:
         raise FileError(f"{target}: is a folder; name a file in it")
-    if of_system and exists:
+    if of_system:
         raise FileError(
             f"{target}: is what the system says of a process, and no file; name another one{hint}"
         )
