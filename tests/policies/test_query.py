@@ -143,6 +143,14 @@ def test_very_large_and_very_small_numbers_add_up_exactly() -> None:
     assert len(sv.Query.sum().answers(policy).labels) == 6
 
 
+@pytest.mark.parametrize("values", [[0], [0, 1, 2], [0, 1, 3, 4]])
+@pytest.mark.parametrize("first", [10**30, -(10**30), 2**63 - 1])
+def test_totals_beyond_machine_integers_are_the_small_ones_moved(values: list[int], first: int) -> None:
+    small = sv.Query.sum().answers(sv.Policy.differential(values, 5))
+    large = sv.Query.sum().answers(sv.Policy.differential([first + value for value in values], 5))
+    assert large.labels == tuple(total + 5 * first for total in small.labels)
+
+
 def test_count_conditions() -> None:
     policy = sv.Policy.differential(range(10), 2)
     assert sv.Query.count(lambda age: age >= 5).evaluate((4, 7), policy) == 1

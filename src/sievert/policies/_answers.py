@@ -156,14 +156,14 @@ def reachable_totals(contributions: IntArray, records: int) -> IntArray:
         return np.zeros(1, dtype=contributions.dtype)
     low, high = int(steps[0]), int(steps[-1])
     if high - low == len(steps) - 1:
-        return np.arange((high - low) * records + 1) + low * records
+        return np.arange((high - low) * records + 1).astype(steps.dtype) + low * records
     if (high - low) * records <= 64 * LARGEST_ANSWERS:
         # Bit t of `totals` says that low·records + t is reachable; one shift a step.
         totals = 1
         for _ in range(records):
             totals = _shift_or(totals, [int(step) - low for step in steps])
         bits = np.frombuffer(totals.to_bytes(totals.bit_length() // 8 + 1, "little"), dtype=np.uint8)
-        return np.flatnonzero(np.unpackbits(bits, bitorder="little")) + low * records
+        return np.flatnonzero(np.unpackbits(bits, bitorder="little")).astype(steps.dtype) + low * records
     reached = np.zeros(1, dtype=contributions.dtype)
     for _ in range(records):
         reached = np.unique((reached[:, None] + steps[None, :]).ravel())
