@@ -20,6 +20,7 @@ from sievert.numerics import exp_enclosure
 LINE = sv.metrics.line(3)
 LETTERS = sv.metrics.discrete(["a", "b", "c"])
 PAIRS = sv.inference.Correlation([[0.3, 0.1, 0.1], [0.1, 0.2, 0.2]])
+PLANES = sv.vectors.HyperplaneLSH(3, 2, 7)
 CODES = [[1, 0, 1], [0, 0, 1], [1, 1, 1]]
 PLACES = sv.text.Embedding(["sea", "lake", "car", "road"], [[0, 0], [0, 1], [5, 0], [5, 1]])
 TEXTS = sv.text.Corpus({"ann": "sea lake", "bob": "car road"}, {"ann": "sea", "bob": "car"})
@@ -92,6 +93,22 @@ HOSTILE: dict[str, Callable[[], Any]] = {
     "trials is": lambda: sv.text.replacement_profile(PLACES, [1.0], words=["sea"], trials=10**9),
     "beyond the largest float": lambda: sv.plots.noise_contours(5e-324, reach=2.0),
     "more items than": lambda: sv.estimation.estimate_table(range(10**30), TABLE_NOISE, TWO),
+    "more items than can": lambda: sv.inference.no_free_lunch(range(10**30)),
+    "at most 1e.12": lambda: sv.vectors.laplace_lsh(np.eye(3), PLANES, 1e308),
+    "from 1e-12 to 1e.12": lambda: sv.vectors.laplace_channel(np.eye(3), PLANES, 1e308),
+    "eps is 5e-324; it must be a number from": lambda: sv.vectors.laplace_channel(np.eye(3), PLANES, 5e-324),
+    "dimension is 1": lambda: sv.vectors.choose_mechanism(10**10, 0.05, 2.0, 0.01),
+    "dimension is a whole number of": lambda: sv.vectors.calibrate_laplace(2**1000, 4, 0.1, 2.0, 0.1),
+    "users is a whole number of": lambda: sv.vectors.delta_for_population(10**400),
+    "counts is '99": lambda: sv.inference.newcomer_table("9" * 5000, [0], [1.0]),
+    "size is a whole": lambda: sv.text.utility_bound(10**400, 3, 1.0, 0.5),
+    "vocabulary is range": lambda: sv.text.tokens("the sea", vocabulary=range(10**12)),
+    "vocabulary is shape": lambda: sv.text.tokens("the sea", vocabulary=pl.Series([0.5, 0.3])),
+    "vocabulary is masked": lambda: sv.text.tokens("the sea", vocabulary=np.ma.masked),
+    "points is a whole": lambda: sv.continuous.laplace_loss([0.5, 0.5], "squared", 1.0, points=-(10**400)),
+    "the cells of the grid": lambda: sv.continuous.witness(10**6, 4, 1.0),
+    "the cells of the grid would": lambda: sv.continuous.pixel_witness(4, 2, 10**6, 1.0),
+    "reach is": lambda: sv.plots.noise_contours(1.0, reach=1e308),
 }
 
 
@@ -114,6 +131,19 @@ def test_tiny_and_decimal_numbers_are_answered() -> None:
     assert sv.text.attack(TEXTS, PLACES, [1e308], draws=1, linear=False, rng=1).nats[1e308] > 1e300
     assert sv.text.marginal_tail(1e308, 3, 1e308) == 0
     assert sv.text.utility_radius(2, 3, 5e-324, 0.5) == math.inf
+    assert sv.continuous.gap([0.5, 0.3, 0.2], "absolute", 5e-324).thesis_bound == math.inf
+    many = sv.vectors.calibrate(4, 0.1, 2.0, 0.1, users=np.uint8(255))
+    assert many == sv.vectors.calibrate(4, 0.1, 2.0, 0.1, users=255)
+    assert (
+        sv.vectors.reidentification(CODES, 1e308).value == sv.vectors.reidentification(CODES, math.inf).value
+    )
+    assert str(sv.vectors.laplace_lsh(np.eye(3), PLANES, Fraction(1, 3))).endswith(
+        "eps = 0.333333 a unit of length"
+    )
+    assert "scale 0.333333" in str(sv.vectors.soft_sign(np.eye(3), PLANES, Fraction(1, 3)))
+    assert sv.text.tokens("the sea", vocabulary=pl.Series(["The"])) == sv.text.tokens(
+        "the sea", vocabulary=["The"]
+    )
     drawn = sv.plots.noise_law([-1, 0, 1], [0.2, 0.6, 0.2], radius=Fraction(1, 3))
     assert drawn.data[0].name.startswith("within 0.333333 ")
 

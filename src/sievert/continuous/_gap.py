@@ -162,7 +162,8 @@ def gap(
     lipschitz = None if constant is None else constant * width * math.tanh(h / 2) / 2
     thesis = None
     if constant is not None and level > 0:
-        thesis = 3 * constant * width / (count * math.expm1(-level * width) ** 2)
+        told = math.expm1(-level * width) ** 2
+        thesis = 3 * constant * width / (count * told) if told > 0 else math.inf
     bound, name = min(
         (value, name) for value, name in ((cosh_bound, "cosh"), (lipschitz, "Lipschitz")) if value is not None
     )

@@ -34,8 +34,8 @@ from sievert.spaces import EvenNumbers, metrics
 __all__ = ["TruncatedLaplace", "grid", "grid_geometric", "lifted", "realised_epsilon", "truncated_laplace"]
 # Points of a finer grid: each is a label.
 MOST_LIFTED = 200_000
-# Each pixel has an exact centre as its label: some 12 µs.
-MOST_PIXELS = 500_000
+# Each pixel, and each point of its grid, has an exact label: some 12 µs.
+MOST_PIXELS = 200_000
 LARGEST_GRID = 10_000_000
 # Points of a grid that are listed one by one.
 LARGEST_LIST = 2000
@@ -154,6 +154,7 @@ class TruncatedLaplace:
         if inputs is None or is_whole(inputs):
             size = count if inputs is None else whole("inputs", inputs, MechanismError)
             require_dense(size + 1, count, "the pixelated Laplace")
+            require_size(size, MOST_PIXELS, "the cells of the grid", "take fewer")
             points = grid(size, self.interval)
         else:
             points = [self.place("inputs", x) for x in taken("inputs", inputs, MechanismError, "numbers")]
@@ -172,7 +173,9 @@ def grid(cells: object, interval: tuple[Fraction, Fraction]) -> list[Fraction]:
     """The ends of equal cells, both ends of the interval included."""
     count = whole("cells", cells, MechanismError, most=LARGEST_GRID)
     low, high = interval
-    return [low + (high - low) * k / count for k in range(count + 1)]
+    first, last = low.numerator * high.denominator, high.numerator * low.denominator
+    shared = low.denominator * high.denominator * count
+    return [Fraction(first * count + (last - first) * k, shared) for k in range(count + 1)]
 
 
 def grid_geometric(

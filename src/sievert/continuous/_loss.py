@@ -16,7 +16,7 @@ from sievert.continuous._enclosure import enclosed
 from sievert.continuous._losses import Cells, IntervalLoss, loss_of
 from sievert.errors import MechanismError, PriorError
 from sievert.mechanisms import privacy
-from sievert.numerics import is_whole, require_size, taken
+from sievert.numerics import is_whole, require_size, taken, whole
 from sievert.results import Result
 
 __all__ = ["LaplaceLoss", "belief_of", "finite_eps", "laplace_loss", "on_points"]
@@ -162,8 +162,9 @@ def belief_of(prior: object, points: int | Iterable[object] | None, eps: float) 
         count = len(taken("prior", prior, PriorError, "probabilities"))
         places: FloatArray = np.arange(count) / max(count - 1, 1)
     elif is_whole(points):
-        require_size(int(points), MOST_POINTS, "the points", "take fewer")
-        places = np.arange(int(points) + 1) / max(int(points), 1)
+        cells = whole("points", points, PriorError, least=0)
+        require_size(cells, MOST_POINTS, "the points", "take fewer")
+        places = np.arange(cells + 1) / max(cells, 1)
     elif isinstance(points, np.ndarray) and points.dtype == np.float64 and points.ndim == 1:
         places = points
     else:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from sievert.arrays import FloatArray
 from sievert.channels import Channel, Privacy, as_channel, require_dense
 from sievert.continuous._density import interval_of, rational
-from sievert.continuous._laplace import grid, grid_geometric, truncated_laplace
+from sievert.continuous._laplace import grid_geometric, truncated_laplace
 from sievert.errors import ChannelError, MechanismError
 from sievert.mechanisms import PixelatedLaplaceChannel, privacy, rational_power
 from sievert.numerics import UNIT, fractions_of, whole
@@ -94,8 +94,7 @@ def _spread(eps: float, ends: tuple[Fraction, Fraction], cells: int, pixels: int
     """R by its closed form; ε = 0 and ε = ∞ are its limits."""
     low, high = ends
     step = (high - low) / cells
-    points = np.array([float(x - low) for x in grid(cells, ends)])
-    borders = np.array([float(x - low) for x in grid(pixels, ends)])
+    points, borders = _offsets(cells, high - low), _offsets(pixels, high - low)
     if eps == 0 or math.isinf(eps):
         return _limit(eps, points, pixels, float(high - low))
     h, width = eps * float(step), float(step)
@@ -111,6 +110,11 @@ def _spread(eps: float, ends: tuple[Fraction, Fraction], cells: int, pixels: int
     table[0, 0] += end / 2
     table[-1, -1] += end / 2
     return np.asarray(table)
+
+
+def _offsets(cells: int, width: Fraction) -> FloatArray:
+    """How far the ends of equal cells are from the lower end, each rounded once."""
+    return np.array([width.numerator * k / (width.denominator * cells) for k in range(cells + 1)])
 
 
 def _half(eps: float, h: float, near: FloatArray, far: FloatArray) -> FloatArray:

@@ -20,7 +20,7 @@ from sievert.inference._certificates import repaired
 from sievert.inference._neighbours import neighbours_of
 from sievert.inference._witness import normalised_rows, witness
 from sievert.mechanisms import privacy
-from sievert.numerics import as_fraction, brief, is_exact, probability
+from sievert.numerics import as_fraction, brief, count_of, is_exact, probability
 from sievert.proofs import (
     AccuracyCounterexample,
     DaleniusProof,
@@ -72,7 +72,7 @@ def no_free_lunch(prior: Any) -> Any:
     """
     if not isinstance(prior, str) and hasattr(prior, "__len__"):
         try:
-            count = len(prior)
+            count = count_of(prior)
         except TypeError:
             raise PriorError(f"prior is {brief(prior)}; give a list of probabilities") from None
         belief = as_prior(prior, count)

@@ -139,11 +139,31 @@ def non_negative(
     return _real(argument, value, error, rule, 0.0, math.inf)
 
 
-def positive(argument: str, value: object, error: type[SievertError] = SievertError) -> float:
-    """A finite number > 0."""
-    number = _real(argument, value, error, "it must be a finite number > 0", 0.0, math.inf)
+def positive(
+    argument: str,
+    value: object,
+    error: type[SievertError] = SievertError,
+    *,
+    least: float = 0.0,
+    most: float = math.inf,
+) -> float:
+    """A finite number > 0; `least` and `most` are the ends of what is computed.
+
+    >>> positive("eps", 1e308, most=1e12)
+    Traceback (most recent call last):
+    sievert.errors.SievertError: eps is 1e+308; it must be a number > 0, at most 1e+12
+    """
+    if least > 0:
+        rule = f"it must be a number from {least:g} to {most:g}"
+    else:
+        rule = (
+            "it must be a finite number > 0"
+            if most == math.inf
+            else f"it must be a number > 0, at most {most:g}"
+        )
+    number = _real(argument, value, error, rule, least, most)
     if number == 0:
-        raise error(f"{argument} is {brief(value)}; it must be a finite number > 0")
+        raise error(f"{argument} is {brief(value)}; {rule}")
     return number
 
 

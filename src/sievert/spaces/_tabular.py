@@ -138,6 +138,8 @@ def column_of(given: Any, argument: str, error: type[SievertError]) -> Column:
 
 def table_of(given: Any, argument: str, error: type[SievertError]) -> Table:
     """Rows and names from a matrix, a mapping from row to its values, or a pandas, polars or Arrow table."""
+    if isinstance(given, str | bytes | bytearray):
+        raise error(f"{argument} is {brief(given)}; give rows of numbers, or a data frame")
     if isinstance(given, np.ndarray):
         return Table(_unmasked(given, argument, error))
     if isinstance(given, list | tuple):

@@ -187,7 +187,7 @@ def utility_bound(size: int, n: int, eps: float, within: float) -> float:
     (0.39346934, 0.053153)
     """
     rate, dimensions = positive("eps", eps, TextError), whole("n", n, TextError, most=MOST_DIMENSIONS)
-    many = whole("size", size, TextError)
+    many = whole("size", size, TextError, most=MOST_WORDS)
     reach = non_negative("within", within, TextError)
     return float(gammainc(dimensions * many, rate * many * reach))
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Container
+from collections.abc import Container, Iterable, Mapping, Set
 from functools import lru_cache
 from itertools import pairwise
 
@@ -101,19 +101,19 @@ def tokens(
     """
     if not isinstance(text, str):
         raise TextError(f"text is {brief(text)}; give a text")
-    if isinstance(vocabulary, str | bytes | bytearray) or not isinstance(vocabulary, Container):
+    if vocabulary is np.ma.masked or not isinstance(vocabulary, Container):
         raise TextError(f"vocabulary is {brief(vocabulary)}; give a list of words, or a sv.text.Embedding")
     least = whole("shortest", shortest, TextError)
     stops = stop_words if isinstance(stop_words, frozenset | set) else _listed("stop_words", stop_words)
-    sequence = vocabulary.tolist() if isinstance(vocabulary, np.ndarray) else vocabulary
-    known = _listed("vocabulary", sequence) if isinstance(sequence, list | tuple) else sequence
+    looked_up = isinstance(vocabulary, Set | Mapping) or not isinstance(vocabulary, Iterable)
+    known = vocabulary if looked_up else _listed("vocabulary", vocabulary)
     clean = unicodedata.normalize("NFC", text).translate(SPELLING)
     forms = _Forms(known, stops, capitals=not clean.isupper())
     return [word for word in forms.of_text(clean) if len(word) >= least]
 
 
 def _listed(name: str, given: object) -> frozenset[str]:
-    if isinstance(given, str):
+    if isinstance(given, str | bytes | bytearray | range):
         raise TextError(f"{name} is {brief(given)}; give a list of words")
     words = taken(name, given, TextError, "words")
     if not all(isinstance(word, str) for word in words):

@@ -26,6 +26,8 @@ from sievert.vectors._laws import StepLaw, ball, precision, read_level, rounded,
 __all__ = ["Accountant", "LossDistribution", "accountant", "read_delta", "read_distance"]
 
 SEEN, HIDDEN = "output+seed", "output only"
+# Users whose pairs are weighed.
+MOST_USERS = 10**15
 
 
 @dataclass(frozen=True)
@@ -248,7 +250,7 @@ class Accountant(Result):
                 f"hashing already satisfies this δ = {level:g}"
             )
         if users is not None:
-            pairs = whole("users", users, VectorError, least=2) * (users - 1) / 2
+            pairs = math.comb(whole("users", users, VectorError, least=2, most=MOST_USERS), 2)
             if level * pairs >= 1:
                 found.append(
                     f"δ = {level:g} is per pair: of {pairs:,.0f} pairs of users {level * pairs:,.0f} may "

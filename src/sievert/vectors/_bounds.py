@@ -14,7 +14,7 @@ from sievert.arrays import FloatArray
 from sievert.errors import VectorError
 from sievert.numerics import brief, in_nats, instance, non_negative, positive, probability, whole
 from sievert.results import Result, guarded
-from sievert.vectors._accountant import accountant, read_delta
+from sievert.vectors._accountant import MOST_USERS, accountant, read_delta
 from sievert.vectors._codes import MOST_BITS, Codes
 from sievert.vectors._hashing import LocalityHash
 from sievert.vectors._rows import read_array
@@ -39,8 +39,8 @@ __all__ = [
 
 # What a binomial tail of SciPy may be off by, relatively; it is taken that much larger.
 TAIL_MARGIN = 1e-11
-# Nats a bit beyond which a bit is released as it is.
-LARGEST_EPS = 1e12
+# Nats a bit, or of noise before the hash: beyond them everything, or nothing, is released.
+LARGEST_EPS, SMALLEST_EPS = 1e12, 1e-12
 
 
 @dataclass(frozen=True)
@@ -549,8 +549,8 @@ def delta_for_population(users: int, expected: float = 1.0) -> float:
     >>> delta_for_population(943)
     2.25e-06
     """
-    count = whole("users", users, VectorError, least=2)
-    return min(1.0, positive("expected", expected, VectorError) / (count * (count - 1) / 2))
+    count = whole("users", users, VectorError, least=2, most=MOST_USERS)
+    return min(1.0, positive("expected", expected, VectorError) / math.comb(count, 2))
 
 
 def _positive_delta(delta: object) -> float:

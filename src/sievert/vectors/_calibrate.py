@@ -11,13 +11,13 @@ from scipy.optimize import brentq
 from sievert.errors import VectorError
 from sievert.numerics import brief, choice, positive, whole
 from sievert.results import Result
-from sievert.vectors._accountant import Accountant, accountant, read_delta
+from sievert.vectors._accountant import MOST_USERS, Accountant, accountant, read_delta
 from sievert.vectors._bounds import LARGEST_EPS, alpha_hoeffding, alpha_kl, differing_bits
 from sievert.vectors._codes import MOST_BITS
 
 __all__ = ["VectorCalibration", "calibrate"]
-# Bits whose exact account is solved for ε, some forty times over; users that are weighed.
-MOST_CALIBRATED, MOST_USERS = 30_000, 10**15
+# Bits whose exact account is solved for ε, some forty times over.
+MOST_CALIBRATED = 30_000
 
 ACCOUNTANTS = ("exact", "binomial", "kl", "hoeffding")
 

@@ -19,7 +19,7 @@ from sievert.errors import VectorError
 from sievert.numerics import log_binomial, positive, probability, taken, whole
 from sievert.results import Result
 from sievert.vectors._calibrate import calibrate
-from sievert.vectors._laplace_account import calibrate_laplace
+from sievert.vectors._laplace_account import MOST_DIMENSIONS, calibrate_laplace
 from sievert.vectors._mechanisms import log_odds
 from sievert.vectors._soft_account import calibrate_soft_sign
 
@@ -133,12 +133,12 @@ def soft_distance(bits: int, scale: float, clip: float | None, distance: float) 
 def laplace_distance(dimension: int, bits: int, eps: float, distance: float) -> FloatArray:
     """The same of Laplace noise before the hash, averaged over the angle of two noisy vectors."""
     rng = np.random.default_rng(0)
-    x = np.zeros((2, 1, dimension))
-    x[0, 0, 0], x[1, 0, 0] = 1.0, math.cos(math.pi * distance)
-    x[1, 0, min(1, dimension - 1)] += math.sin(math.pi * distance)
-    noise = np.sqrt(rng.gamma((dimension + 1) / 2, 2 / eps**2, (2, DRAWS, 1)))
     count = min(dimension, 3)  # two coordinates of the plane; the rest by lengths and one angle
-    noisy = x[:, :, :count] + noise * rng.standard_normal((2, DRAWS, count))
+    x = np.zeros((2, 1, count))
+    x[0, 0, 0], x[1, 0, 0] = 1.0, math.cos(math.pi * distance)
+    x[1, 0, min(1, count - 1)] += math.sin(math.pi * distance)
+    noise = np.sqrt(rng.gamma((dimension + 1) / 2, 2 / eps**2, (2, DRAWS, 1)))
+    noisy = x + noise * rng.standard_normal((2, DRAWS, count))
     inner, sizes = (noisy[0] * noisy[1]).sum(axis=1), (noisy**2).sum(axis=2)
     if dimension > count:
         rest = noise[..., 0] ** 2 * rng.chisquare(dimension - count, (2, DRAWS))
@@ -243,7 +243,7 @@ def choose_mechanism(
     >>> found.best.mechanism, found.of("lsh-response").bits
     ('soft-sign', 16)
     """
-    size = whole("dimension", dimension, VectorError)
+    size = whole("dimension", dimension, VectorError, most=MOST_DIMENSIONS)
     tried = tuple(
         whole("bits", n, VectorError, most=4096) for n in taken("bits", bits, VectorError, "numbers")
     )
@@ -251,9 +251,7 @@ def choose_mechanism(
         raise VectorError("bits is empty; give numbers of bits to try")
     low, high = probability("near", near, VectorError), probability("far", far, VectorError)
     most = positive("clip", clip, VectorError)
-    wanted = positive("xi", xi, VectorError)
-    if not 1e-6 <= wanted <= 1e4:
-        raise VectorError(f"xi is {wanted:g}; mechanisms are compared at promises from 1e-6 to 10,000 nats")
+    positive("xi", xi, VectorError, least=1e-6, most=1e4)
     found = []
     for n in tried:
         eps = calibrate(n, distance, xi, delta).eps

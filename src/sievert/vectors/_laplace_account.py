@@ -22,11 +22,14 @@ from sievert.errors import VectorError
 from sievert.numerics import non_negative, positive, probability, whole
 from sievert.results import Result, guarded
 from sievert.vectors._accountant import read_delta
+from sievert.vectors._bounds import LARGEST_EPS
 from sievert.vectors._codes import MOST_BITS
 from sievert.vectors._distance import chord_distance
 
 __all__ = ["LaplaceAccountant", "calibrate_laplace", "laplace_accountant"]
 
+# Coordinates of a vector.
+MOST_DIMENSIONS = 1_000_000_000
 # Step of the lattice of logarithms, and the probability that is cut off at either end and counts as told.
 STEP, CUT = 1e-3, 1e-17
 # Distribution functions are computed to 1e-13 of their value; this leaves room.
@@ -162,10 +165,10 @@ def laplace_accountant(dimension: int, bits: int, distance: float, eps: float) -
     (5.0, 0.19)
     """
     return LaplaceAccountant(
-        whole("dimension", dimension, VectorError),
+        whole("dimension", dimension, VectorError, most=MOST_DIMENSIONS),
         whole("bits", bits, VectorError, most=MOST_BITS),
         probability("distance", distance, VectorError),
-        positive("eps", eps, VectorError),
+        positive("eps", eps, VectorError, most=LARGEST_EPS),
     )
 
 
@@ -200,7 +203,7 @@ def calibrate_laplace(dimension: int, bits: int, distance: float, xi: float, del
     if near == 0:
         raise VectorError("distance is 0; users at distance 0 are never told apart, whatever eps is")
     low = wanted / float(chord_distance(near))
-    if low > 1e12:
+    if low > LARGEST_EPS / 2:
         raise VectorError(
             f"distance is {near:g}; so near a pair asks for next to no noise: take a larger one"
         )
@@ -210,7 +213,7 @@ def calibrate_laplace(dimension: int, bits: int, distance: float, xi: float, del
     high = max(2 * low, math.ulp(0.0))
     while account(dimension, bits, near, high).delta(wanted) <= level:
         low, high = high, 2 * high
-        if high > 1e12:
+        if high > LARGEST_EPS:
             raise VectorError(f"delta is {level:g}; that asks for next to no noise: lower it")
     while high - low > 1e-7 * high and low < (middle := (low + high) / 2) < high:
         good = account(dimension, bits, near, middle).delta(wanted) <= level

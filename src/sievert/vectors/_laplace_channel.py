@@ -17,6 +17,7 @@ from sievert.arrays import FloatArray
 from sievert.channels import Channel
 from sievert.errors import VectorError
 from sievert.numerics import instance, positive, require_size
+from sievert.vectors._bounds import LARGEST_EPS, SMALLEST_EPS
 from sievert.vectors._distance import unit_rows
 from sievert.vectors._hashing import HyperplaneLSH
 from sievert.vectors._mechanisms import MOST_CHANNEL_BITS, mixing_quantile
@@ -59,7 +60,7 @@ def laplace_channel(x: Any, hashing: HyperplaneLSH, eps: float) -> Channel:
     (1, 2)
     """
     instance("hashing", hashing, HyperplaneLSH, "a HyperplaneLSH", VectorError)
-    level = positive("eps", eps, VectorError)
+    level = positive("eps", eps, VectorError, least=SMALLEST_EPS, most=LARGEST_EPS)
     if hashing.bits > MOST_CHANNEL_BITS:
         raise VectorError(
             f"hashing has {hashing.bits} bits; a channel on codes has at most {MOST_CHANNEL_BITS}"

@@ -22,6 +22,7 @@ from sievert.errors import VectorError
 from sievert.mechanisms import randomised_response as response_channel
 from sievert.numerics import brief, choice, instance, non_negative, positive, require_size, whole
 from sievert.sampling import BitSource, Timing, bit_flips, bit_source, coins, exp_neg, randomised_response
+from sievert.vectors._bounds import LARGEST_EPS
 from sievert.vectors._codes import Codes, pack_bits, read_codes
 from sievert.vectors._distance import unit_rows
 from sievert.vectors._hashing import HyperplaneLSH
@@ -183,8 +184,8 @@ def soft_sign(
             return _enclosed(float(flat[shift + place]), noise, clip)
 
         found[part] = pack_bits(coins(chances[part], CHANCE_ERROR, exact, source))
-    words = f"soft sign, {noise} noise of scale {scale:g}" + (
-        "" if clip is None else f", clipped at {clip:g}"
+    words = f"soft sign, {noise} noise of scale {float(scale):g}" + (
+        "" if clip is None else f", clipped at {float(clip):g}"
     )
     return Codes(found, hashing.bits, hashing.identity, flip=None, mechanism=words)
 
@@ -335,7 +336,7 @@ def laplace_lsh(
     """
     instance("hashing", hashing, HyperplaneLSH, "a HyperplaneLSH", VectorError)
     choice("sampler", sampler, ("projected", "naive"), VectorError)
-    level = positive("eps", eps, VectorError)
+    level = positive("eps", eps, VectorError, most=LARGEST_EPS)
     rows = read_rows("x", x, hashing.dimension)
     refuse_zeros("x", rows)
     units = unit_rows(rows)
@@ -348,7 +349,7 @@ def laplace_lsh(
         radius = np.sqrt(mixing_quantile(_uniforms(source, (len(part), 1)), hashing.dimension, 1.0))
         normals = ndtri(_uniforms(source, (len(part), factor.shape[0])))
         found[start : start + BLOCK] = pack_bits(level * (part @ planes.T) + radius * (normals @ factor) >= 0)
-    words = f"Laplace noise before the hash, eps = {eps:g} a unit of length"
+    words = f"Laplace noise before the hash, eps = {level:g} a unit of length"
     return Codes(found, hashing.bits, hashing.identity, flip=None, mechanism=words)
 
 

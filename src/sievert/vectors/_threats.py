@@ -22,6 +22,7 @@ from sievert.numerics import (
     whole,
 )
 from sievert.results import Result
+from sievert.vectors._bounds import LARGEST_EPS
 from sievert.vectors._codes import Codes, read_codes
 from sievert.vectors._distance import unit_rows
 from sievert.vectors._hashing import HyperplaneLSH
@@ -133,7 +134,8 @@ def _listed(codes: Codes, eps: float) -> float:
         np.minimum(high, low + 1, out=pairs[:, 1])
     counts = np.bincount(nearest, minlength=codes.bits + 1)
     distances = np.arange(len(counts))
-    return float(counts @ np.exp(-eps * distances + codes.bits * log_expit(eps)))
+    sharp = min(eps, LARGEST_EPS)  # beyond it only the nearest codes have a chance
+    return float(counts @ np.exp(-sharp * distances + codes.bits * log_expit(eps)))
 
 
 def _simulated(codes: Codes, eps: float, draws: int, generator: np.random.Generator) -> tuple[float, float]:
@@ -249,9 +251,7 @@ def reidentification_of_laplace(
     True
     """
     instance("hashing", hashing, HyperplaneLSH, "a HyperplaneLSH", VectorError)
-    level = positive("eps", eps, VectorError)
-    if not 1e-9 <= level <= 1e9:
-        raise VectorError(f"eps is {level:g}; noise is drawn here for eps from 1e-9 to 1e9")
+    level = positive("eps", eps, VectorError, least=1e-9, most=1e9)
     tries = whole("draws", draws, VectorError, most=1_000_000)
     rows = read_rows("x", x, hashing.dimension)
     refuse_zeros("x", rows)

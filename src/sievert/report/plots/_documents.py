@@ -22,6 +22,8 @@ __all__ = ["attack_success", "document_flow", "noise_contours"]
 PIXELS = 81
 # Beyond this ε the density at the origin is no float.
 STEEPEST = 1e150
+# Beyond this distance squares are no floats.
+FARTHEST = 1e150
 SHOWN_WORDS = 24
 
 
@@ -120,7 +122,7 @@ def noise_contours(eps: float = 1.0, reach: float | None = None) -> go.Figure:
     usual = laplace_radius(0.99, 2, rate)
     if math.isinf(usual):
         raise DataError(f"eps is {brief(eps)}; the noise goes beyond the largest float")
-    far = usual if reach is None else positive("reach", reach, DataError)
+    far = usual if reach is None else positive("reach", reach, DataError, most=FARTHEST)
     axis = np.linspace(-far, far, PIXELS)
     points = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
     density = np.exp(laplace_log_density(points, rate)).reshape(PIXELS, PIXELS)
