@@ -370,18 +370,20 @@ class PlaneView(OneRecord):
         return max(0.0, 1 - float(ways[0] @ stays @ ways[1]))
 
     def _nearby_before(self, radius: float) -> float:
-        """The largest belief in a disc around a cell."""
-        rows, columns = self.grid.shape
-        sums = np.concatenate([np.zeros((rows, 1)), np.cumsum(self.grid, axis=1)], axis=1)
-        halves, place = disc(min(radius, math.hypot(rows, columns))), np.arange(columns)
-        total = np.zeros((rows, columns))
-        for step in range(-len(halves) + 1, len(halves)):
-            half = halves[abs(step)]
-            band = sums[:, np.minimum(place + half + 1, columns)] - sums[:, np.maximum(place - half, 0)]
-            low, high = max(0, -step), min(rows, rows - step)
-            if low < high:
-                total[low:high] += band[low + step : high + step]
-        return min(1.0, float(total.max()))
+        """The largest belief in a disc around a cell: which disc is a convolution, its belief a sum."""
+        shape = self.grid.shape
+        halves = np.array(disc(min(radius, math.hypot(*shape))))
+        reach = [min(most, size - 1) for most, size in zip((len(halves) - 1, halves[0]), shape, strict=True)]
+        sizes = [next_fast_len(size + most, real=True) for size, most in zip(shape, reach, strict=True)]
+        rows, columns = (np.minimum(np.arange(size), size - np.arange(size)) for size in sizes)
+        width = np.where(rows <= reach[0], halves[np.minimum(rows, reach[0])], -1)
+        inside = columns <= np.minimum(width, reach[1])[:, None]
+        sums = irfft2(rfft2(self.grid, sizes) * rfft2(inside), sizes)[: shape[0], : shape[1]]
+        row, column = np.unravel_index(int(sums.argmax()), shape)
+        steps = np.arange(max(0, row - reach[0]), min(shape[0], row + reach[0] + 1))
+        ends = [halves[np.abs(steps - row)] + column + 1, np.maximum(column - halves[np.abs(steps - row)], 0)]
+        bands = (self.grid[i, low:high] for i, high, low in zip(steps, *ends, strict=True))
+        return min(1.0, math.fsum(float(band.sum()) for band in bands))
 
     def _nearby_listed(self, radius: float) -> float:
         rows, columns = np.divmod(np.arange(len(self.belief)), self.noise.region.shape[1])

@@ -286,4 +286,4 @@ def record_breach_until(
             least = int(maybe[0]) + 1 if len(maybe) else None
             enough = int(sure[0]) + 1 if len(sure) else None
             return BreachUntil(probability, "by", least, enough, count, found.method, found.reachable)
-        count = min(2 * count, most)
+        count = min(4 * count, most)
