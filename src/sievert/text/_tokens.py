@@ -101,15 +101,22 @@ def tokens(
     """
     if not isinstance(text, str):
         raise TextError(f"text is {brief(text)}; give a text")
-    if vocabulary is np.ma.masked or not isinstance(vocabulary, Container):
-        raise TextError(f"vocabulary is {brief(vocabulary)}; give a list of words, or a sv.text.Embedding")
     least = whole("shortest", shortest, TextError)
     stops = stop_words if isinstance(stop_words, frozenset | set) else _listed("stop_words", stop_words)
-    looked_up = isinstance(vocabulary, Set | Mapping) or not isinstance(vocabulary, Iterable)
-    known = vocabulary if looked_up else _listed("vocabulary", vocabulary)
+    known = _known(vocabulary)
     clean = unicodedata.normalize("NFC", text).translate(SPELLING)
     forms = _Forms(known, stops, capitals=not clean.isupper())
     return [word for word in forms.of_text(clean) if len(word) >= least]
+
+
+def _known(vocabulary: object) -> Container[str]:
+    from sievert.text._embedding import Embedding
+
+    if isinstance(vocabulary, Embedding | Set | Mapping):
+        return vocabulary
+    if vocabulary is np.ma.masked or not isinstance(vocabulary, Iterable):
+        raise TextError(f"vocabulary is {brief(vocabulary)}; give a list of words, or a sv.text.Embedding")
+    return _listed("vocabulary", vocabulary)
 
 
 def _listed(name: str, given: object) -> frozenset[str]:

@@ -434,13 +434,15 @@ def loss_curve(bits: int, eps: float, delta: float, distances: Any = None) -> Lo
     >>> loss_curve(20, 1.0, 0.01, [0.05, 0.1, 0.25]).exact.round(4).tolist()
     [2.6776, 3.8676, 6.8283]
     """
+    count, level = whole("bits", bits, VectorError, most=MOST_BITS), non_negative("eps", eps, VectorError)
+    shown = float(read_delta("delta", delta))
     given = np.linspace(0, 0.5, 51) if distances is None else np.atleast_1d(_distances(distances))
     found = [paper_bounds(bits, float(d), eps, delta) for d in given]
     columns = ("hoeffding", "kl", "binomial", "tail", "exact")
     return LossCurve(
-        bits,
-        float(eps),
-        float(delta),
+        count,
+        level,
+        shown,
         given,
         *(np.array([getattr(one, name) for one in found]) for name in columns),
     )

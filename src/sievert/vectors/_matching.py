@@ -32,6 +32,7 @@ from sievert.numerics import (
     whole,
 )
 from sievert.results import Result
+from sievert.vectors._bounds import SMALLEST_EPS
 from sievert.vectors._codes import MOST_BITS, Codes, read_codes
 from sievert.vectors._distance import angular_block, unit_rows
 from sievert.vectors._rows import read_array, read_rows, refuse_zeros
@@ -416,8 +417,8 @@ def estimate_distance(
     share = probability("confidence", confidence, VectorError)
     flip = 1 / (1 + math.exp(min(level, 700.0))) if level < math.inf else 0.0
     q = flip if noisy == 1 else 2 * flip * (1 - flip)
-    if level == 0:
-        raise VectorError("eps is 0; such codes say nothing about a distance")
+    if level < SMALLEST_EPS:
+        raise VectorError(f"eps is {brief(eps)}; such codes say nothing about a distance")
     slope = math.tanh(level / 2) ** noisy  # 1 - 2q
     observed = count / total
     tail = (1 - share) / 2
