@@ -99,3 +99,13 @@ def test_cells_of_a_map_are_counted_before_they_are_listed(
     file.write_text(file.read_text().replace("cell = 200", "cell = 0.5"))
     code, said = asked(capsys, "limits", file.name, "--eps", "1")
     assert code == 2 and "the cells of the region would take 393,314,033" in said
+
+
+@pytest.mark.parametrize("share", ["1" + "0" * 400, '"1e400"', "1.5", "0"])
+def test_a_share_of_eps_is_at_most_1(share: str, examples: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = examples / "clinic-statistics.toml"
+    text = file.read_text()
+    assert text.count("share = 0.3") == 2
+    file.write_text(text.replace("share = 0.3", f"share = {share}", 1))
+    code, said = asked(capsys, "explain", file.name)
+    assert code == 2 and "it must be a number above 0 and at most 1" in said

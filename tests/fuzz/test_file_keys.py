@@ -20,6 +20,8 @@ SEED = os.environ.get("SIEVERT_FUZZ_SEED") or (
 )
 # Enough to notice that something broke; `make fuzz` looks for what nobody thought of.
 CASES = 60
+# Threads map memory, which is limited: on many cores a hundred of them leave none for the call.
+ONE_EACH = "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "POLARS_MAX_THREADS", "MALLOC_ARENA_MAX"
 # A process that is ended is replaced by another, which goes on after the case that ended it.
 MOST_PROCESSES = 20
 
@@ -52,6 +54,6 @@ def _run(folder: Path, skip: int) -> tuple[list[dict[str, object]], int]:
         stdout=subprocess.PIPE,
         text=True,
         check=False,
-        env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+        env=os.environ | dict.fromkeys(ONE_EACH, "1"),
     )
     return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")], done.returncode

@@ -18,6 +18,8 @@ SECONDS = float(os.environ.get("SIEVERT_FUZZ_SECONDS", "0"))
 SEED = os.environ.get("SIEVERT_FUZZ_SEED") or (str(random.SystemRandom().getrandbits(32)) if SECONDS else "1")
 # Hostile values for each argument in a round.
 EACH = 2
+# Threads map memory, which is limited: on many cores a hundred of them leave none for the call.
+ONE_EACH = "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "POLARS_MAX_THREADS", "MALLOC_ARENA_MAX"
 # A process that is killed is replaced by another, which goes on after the call that killed it.
 MOST_PROCESSES = 20
 
@@ -48,6 +50,6 @@ def _run(folder: Path, skip: int) -> tuple[list[dict[str, object]], int]:
         stdout=subprocess.PIPE,
         text=True,
         check=False,
-        env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+        env=os.environ | dict.fromkeys(ONE_EACH, "1"),
     )
     return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")], done.returncode

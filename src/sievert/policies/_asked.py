@@ -21,7 +21,7 @@ from pydantic import ConfigDict, Field, field_validator, model_validator
 from sievert.arrays import IntArray
 from sievert.errors import FileError, QueryError
 from sievert.kinds import kind
-from sievert.numerics import as_fraction, brief
+from sievert.numerics import as_fraction, brief, several
 from sievert.policies._forms import Tabulated, as_number
 from sievert.policies._kinds import (
     AskedQuery,
@@ -265,7 +265,7 @@ class AskedSeveral(_Computed):
             found = _shares(given)
             if sum(found) != 1:
                 raise ValueError(
-                    f"the shares {', '.join(map(str, given))} add up to {float(sum(found)):.12g}; they must "
+                    f"the shares {several(given)} add up to {float(sum(found)):.12g}; they must "
                     'add up to 1 (write thirds in quotes: share = "1/3")'
                 )
         return self
@@ -305,8 +305,10 @@ def _shares(given: Sequence[str | float | int]) -> list[Fraction]:
             value = _exactly(share)
         except ValueError:
             value = Fraction(0)
-        if value <= 0:
-            raise ValueError(f"share is {brief(share)}; it must be a number above 0, or a fraction in quotes")
+        if not 0 < value <= 1:
+            raise ValueError(
+                f"share is {brief(share)}; it must be a number above 0 and at most 1, or a fraction in quotes"
+            )
         found.append(value)
     total = sum(found, Fraction(0))
     # Decimals of sixteen digits miss what they stand for by their last one.
