@@ -109,3 +109,10 @@ def test_a_share_of_eps_is_at_most_1(share: str, examples: Path, capsys: pytest.
     file.write_text(text.replace("share = 0.3", f"share = {share}", 1))
     code, said = asked(capsys, "explain", file.name)
     assert code == 2 and "it must be a number above 0 and at most 1" in said
+
+
+def test_answers_that_are_too_many_to_compare(examples: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = examples / "salaries.toml"
+    file.write_text(file.read_text().replace("records = 4000", "records = 1"))
+    code, said = asked(capsys, "breach", file.name)
+    assert code == 2 and "the 301 answers, two by two, at 150,001 outputs would take" in said

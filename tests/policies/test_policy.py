@@ -106,7 +106,8 @@ def test_description_in_plain_words(policy: sv.Policy, words: str) -> None:
     ("build", "message"),
     [
         (lambda: sv.Policy("line"), r"secrets is a str; give a secret graph"),  # type: ignore[arg-type]
-        (lambda: sv.Policy.differential(2, 0), "records is 0; it must be a whole number ≥ 1"),
+        (lambda: sv.Policy.differential(2, 0), "records is 0; it must be a whole number from 1 to 10{18}"),
+        (lambda: sv.Policy.differential(2, 10**400), "records is a whole number of 1329 bits"),
         (lambda: sv.Policy.differential(2, 1.5), "records is 1.5"),  # type: ignore[arg-type]
         (lambda: sv.Policy.differential(2, True), "records is True"),
         (

@@ -95,15 +95,20 @@ def _exact_reduction(channel: Channel, exact: NDArray[np.object_]) -> Reduction:
 def proportional_groups(normalised: FloatArray, tolerance: float) -> tuple[list[list[int]], float]:
     """Clusters of columns (logarithms, -inf for zeros) within `tolerance` of each other, and their radius.
 
-    Columns are sorted along one fixed random direction; only neighbours there are compared, and each
-    round keeps one representative a cluster, so equal columns cost one comparison each.
+    Columns are sorted along one fixed random direction; only neighbours there that are near along a second
+    one are compared, and each round keeps one representative a cluster, so equal columns cost one
+    comparison each.
     """
     finite = np.where(np.isneginf(normalised), 0.0, normalised)
     support = ~np.isneginf(normalised)
     direction = np.random.default_rng(0).uniform(0.5, 1.5, len(finite))
     shadow = direction @ finite + 1e3 * (np.random.default_rng(1).random(len(finite)) @ support)
+    aside = np.random.default_rng(2).uniform(-1.5, 1.5, len(finite))
+    profile = aside @ finite
     # Rounding of the shadows themselves must not separate equal columns.
     reach = tolerance * float(direction.sum()) + 1e-12 * float(np.abs(shadow).max(initial=0.0))
+    size = float((np.abs(aside) @ np.abs(finite)).max(initial=0.0))
+    beside = tolerance * float(np.abs(aside).sum()) + 1e-12 * size
     leader = np.arange(finite.shape[1])
     active = np.argsort(shadow, kind="stable")
     step = 1
@@ -113,6 +118,8 @@ def proportional_groups(normalised: FloatArray, tolerance: float) -> tuple[list[
         if not near.any():
             break
         a, b = first[near], second[near]
+        alike = np.abs(profile[a] - profile[b]) <= beside
+        a, b = a[alike], b[alike]
         same = (support[:, a] == support[:, b]).all(axis=0)
         same &= (np.abs(finite[:, a] - finite[:, b]) <= tolerance).all(axis=0)
         if same.any():

@@ -52,6 +52,9 @@ LARGEST_ENUMERATION = 100_000
 # Numbers of up to this many bits are written out.
 LARGEST_NUMBER = 10_000_000
 
+# More than all people have rows of anything; what is multiplied by it stays a float.
+MOST_RECORDS = 10**18
+
 Database = tuple[Hashable, ...]
 
 
@@ -88,7 +91,7 @@ class Policy:
                 f"secrets is a {type(self.secrets).__name__}; give a secret graph (sv.secrets.…) or a metric"
             )
         for name in ("records", "person_records"):
-            object.__setattr__(self, name, whole(name, getattr(self, name), PolicyError))
+            object.__setattr__(self, name, whole(name, getattr(self, name), PolicyError, most=MOST_RECORDS))
         if self.person_records > self.records:
             raise PolicyError(
                 f"person_records is {self.person_records} but there are only {self.records} records; "

@@ -57,6 +57,8 @@ MOST_POINTS = 200
 # A breach is followed from one observation to the next.
 MOST_OBSERVATIONS = 100_000
 LONGEST_NUMBER = 30
+# Pairs of answers times outputs that are compared: some ten seconds.
+LARGEST_PAIRS = 500_000_000
 SEED = 0
 BAR = 20
 
@@ -181,6 +183,13 @@ def _breach(
             )
         return _record_report(view, scenario, counts, about, level)
     channel, prior = channel.finite(), scenario.prior
+    rows, columns = channel.shape
+    require_size(
+        rows * rows * columns,
+        LARGEST_PAIRS,
+        f"the {rows:,} answers, two by two, at {columns:,} outputs",
+        'ask about one record (adversary: about = "record"), or take values in larger steps',
+    )
     predicate = _about(channel.inputs, about)
     members = None if predicate is None else predicate_members(channel, predicate)
     first = predicate_breach(channel, prior, members)
