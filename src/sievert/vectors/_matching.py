@@ -412,7 +412,7 @@ def estimate_distance(
     """
     total = whole("bits", bits, VectorError, most=MOST_BITS)
     count = whole("differing", differing, VectorError, least=0, most=total)
-    whole("noisy", noisy, VectorError, least=1, most=2)
+    noisy = whole("noisy", noisy, VectorError, least=1, most=2)
     level = non_negative("eps", eps, VectorError, infinite=True)
     share = probability("confidence", confidence, VectorError)
     flip = 1 / (1 + math.exp(min(level, 700.0))) if level < math.inf else 0.0
