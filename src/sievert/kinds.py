@@ -52,7 +52,9 @@ __all__ = [
 
 Probability = Annotated[float, Field(ge=0, le=1)]
 NonNegative = Annotated[float, Field(ge=0)]
-Positive = Annotated[int, Field(ge=1)]
+# How many of something: no more than are multiplied without leaving the floats.
+MOST = 10**18
+Positive = Annotated[int, Field(ge=1, le=MOST)]
 Count = Annotated[int, Field(ge=0)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Value = int | Finite | str | list[int | Finite | str]

@@ -116,3 +116,21 @@ def test_answers_that_are_too_many_to_compare(examples: Path, capsys: pytest.Cap
     file.write_text(file.read_text().replace("records = 4000", "records = 1"))
     code, said = asked(capsys, "breach", file.name)
     assert code == 2 and "the 301 answers, two by two, at 150,001 outputs would take" in said
+
+
+@pytest.mark.parametrize("releases", [10**5, 10**18])
+def test_many_releases_are_answered(
+    releases: int, examples: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Likelihoods of 10^5 answers overflowed, and noise was drawn for however many were asked for."""
+    file = examples / "salaries.toml"
+    file.write_text(file.read_text().replace("observations = 4 ", f"observations = {releases} "))
+    assert asked(capsys, "audit", file.name)[0] in (0, 1)
+    assert asked(capsys, "design", file.name, "--output", "designed.toml")[0] == 0
+
+
+def test_more_releases_than_are_multiplied(examples: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = examples / "salaries.toml"
+    file.write_text(file.read_text().replace("observations = 4 ", f"observations = 1{'0' * 400} "))
+    code, said = asked(capsys, "design", file.name, "--output", "designed.toml")
+    assert code == 2 and "adversary.observations must be less than or equal to 1000000000000000000" in said

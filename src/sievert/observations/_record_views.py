@@ -63,6 +63,8 @@ UNSEEN = 1e-20
 LARGEST_FLOAT = Fraction(sys.float_info.max)
 # Numbers that one series takes.
 WORK_OF_SERIES = 10
+# Numbers of the fewest records that are drawn: some ten seconds.
+LARGEST_SIMULATION = 10 * SIMULATED
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,6 +205,8 @@ class RecordView(OneRecord):
             return simulated_tables([self.noise], self.belief, chosen, releases, rng, samples, share)
         count = observation_count(releases, GainError)
         work = self.work(chosen, count)
+        if FEWEST * work > LARGEST_SIMULATION:
+            raise TooLargeError("so many releases take too long to be simulated", size=work)
         number = int(np.clip(SIMULATED // work, FEWEST * share, MOST)) // share
         if samples is not None:
             number = max(2, whole("samples", samples, GainError))

@@ -81,10 +81,8 @@ def gains_on_even_line(
         middle = np.floor((low + high) / 2)
         better = seen.log_belief(middle + width) > seen.log_belief(middle)
         low, high = np.where(better & (low < high), middle + 1, low), np.where(better, high, middle)
-    base = np.maximum(seen.log_belief(low), seen.log_belief(low + width - 1))
-    return seen.mass(low, low + width - 1, base) / seen.mass(
-        np.zeros(samples), np.full(samples, size - 1.0), base
-    )
+    all_values = seen.log_mass(np.zeros(samples), np.full(samples, size - 1.0))
+    return np.exp(seen.log_mass(low, low + width - 1) - all_values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,8 +101,8 @@ class _EvenLine:
     def _sums(self) -> FloatArray:
         return np.concatenate([np.zeros((1, self.outputs.shape[1])), np.cumsum(self.outputs, axis=0)])
 
-    def mass(self, low: FloatArray, high: FloatArray, base: FloatArray) -> FloatArray:
-        """Σ e^(log belief - base) over the values low…high of each sample.
+    def log_mass(self, low: FloatArray, high: FloatArray) -> FloatArray:
+        """ln Σ e^(log belief) over the values low…high of each sample.
 
         Between two neighbouring outputs of n the log-belief changes by the same at every value, so that it is
         a geometric series there: n + 1 of them, whatever the number of values.
@@ -120,11 +118,12 @@ class _EvenLine:
         place = self.gap * np.where(slope > 0, last, first)
         sums = self._sums
         far = below * place - sums + (sums[-1] - sums) - (releases - below) * place
-        top = np.where(count > 0, -self.eps * far - base, -np.inf)
+        top = np.where(count > 0, -self.eps * far, -np.inf)
+        base = top.max(axis=0)
         fall = np.abs(slope)
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             series = np.where(fall > 0, np.expm1(-fall * count) / np.expm1(-fall), count)
-        return np.asarray((np.exp(top) * np.where(count > 0, series, 0.0)).sum(axis=0))
+        return np.asarray(base + np.log((np.exp(top - base) * np.where(count > 0, series, 0.0)).sum(axis=0)))
 
 
 @singledispatch
