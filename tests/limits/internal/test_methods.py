@@ -146,3 +146,15 @@ def test_very_many_pairs_are_bounded_without_their_blocks(monkeypatch: pytest.Mo
         lower, upper = proof.bounds()
         assert float(lower) <= dense.upper.factor and dense.lower.factor <= float(upper)
         assert proof.verify()
+
+
+@pytest.mark.parametrize(
+    ("values", "threshold", "packed"),
+    # One class for each value around the first half of them: 20,000 are looked at.
+    [(301, 20, True), (201, 20, True), (199, 20, False), (120, 20, False)],
+)
+def test_packing_is_all_that_is_known_of_wide_thresholds(values: int, threshold: int, packed: bool) -> None:
+    space = space_of(sv.secrets.threshold(range(values), threshold))
+    assert ladder.is_only_packed(space) == packed
+    if packed:
+        assert ladder.climb(space, Fraction(1, 2)).method == "packing bound"
