@@ -17,8 +17,7 @@ import sievert as sv
 from sievert.estimation import prove_likelihood
 from sievert.estimation._transport import prove_transport
 from sievert.files import load_scenario
-from sievert.limits import worst_leakage
-from sievert.limits._restricted import worst_about
+from sievert.limits import worst_about, worst_leakage
 from sievert.proofs import Proof, save_proof
 from sievert.release import make_plan, noise_proof
 

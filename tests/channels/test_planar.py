@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sievert.channels import _lattice
-from sievert.channels._lattice import Lattice, lattice_sums
+from sievert.channels import lattice_sums
 from sievert.errors import ChannelError, TooLargeError
 
 # The spec's regions: rows, columns, ε for a cell, capacity, guess.
@@ -80,15 +79,6 @@ def test_without_noise_and_with_nothing_else():
     little = lattice_sums(Fraction(1, 2**40))
     assert little.corner == pytest.approx(0.25, abs=1e-11)
     assert lattice_sums(Fraction(700)).origin == 1
-
-
-def test_ends_of_lines_are_the_same_both_ways(monkeypatch):
-    lattice, away = Lattice(Fraction(1, 50)), np.arange(40.0)
-    added = lattice.line_end(20, away), lattice.half_plane(20), lattice.quadrant(20, 30)
-    monkeypatch.setattr(_lattice, "MOST_TERMS", 10)
-    taken = lattice.line_end(20, away), lattice.half_plane(20), lattice.quadrant(20, 30)
-    for first, second in zip(added, taken, strict=True):
-        np.testing.assert_allclose(first, second, atol=1e-14)
 
 
 @settings(max_examples=30)

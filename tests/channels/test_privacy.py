@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 import sievert as sv
 from sievert import testing
-from sievert.channels._privacy import is_private
 from sievert.errors import ChannelError, MetricError, PolicyError
 
 F = Fraction
@@ -158,7 +157,7 @@ def test_level_for_its_own_distinguishability_is_one(channel: sv.Channel) -> Non
     distances = sv.distinguishability(channel)
     proper = (distances.matrix > 0) & np.isfinite(distances.matrix)
     assert sv.epsilon(channel, distances).nats == pytest.approx(1.0 if proper.any() else 0.0)
-    assert is_private(channel, distances)
+    assert sv.is_private(channel, distances)
 
 
 @given(st.data(), testing.metrics((2, 5), extended=True))
@@ -166,8 +165,8 @@ def test_smallest_epsilon_is_smallest(data: st.DataObject, metric: sv.Metric) ->
     channel = data.draw(testing.channels(metric.size, (1, 4)))
     level = sv.epsilon(channel, metric).nats
     assume(0 < level < inf)
-    assert is_private(channel, metric, level)
-    assert not is_private(channel, metric, level * (1 - 1e-6))
+    assert sv.is_private(channel, metric, level)
+    assert not sv.is_private(channel, metric, level * (1 - 1e-6))
 
 
 @given(st.data(), testing.metrics((1, 5), extended=True))
@@ -372,7 +371,7 @@ def test_levels_survive_underflow() -> None:
     assert channel.rounded().min() == 0
     line = sv.metrics.line(1001)
     assert sv.epsilon(channel, line).nats == pytest.approx(2, rel=1e-12)
-    assert is_private(channel, line, 2.0)
+    assert sv.is_private(channel, line, 2.0)
     channel, line = sv.mechanisms.truncated_geometric(201, 10.0), sv.metrics.line(201)
     assert channel.rounded().min() == 0
     assert sv.distinguishability(channel).matrix == pytest.approx(10 * line.matrix, abs=1e-9)
@@ -385,7 +384,7 @@ def test_levels_survive_underflow() -> None:
 def test_tiny_levels(eps: float) -> None:
     channel = sv.mechanisms.truncated_geometric(5, eps)
     assert sv.epsilon(channel, sv.metrics.line(5)).nats == pytest.approx(eps, abs=1e-14)
-    assert is_private(channel, sv.metrics.line(5), eps)
+    assert sv.is_private(channel, sv.metrics.line(5), eps)
     exact = sv.mechanisms.truncated_geometric(5, alpha=1 - F(1, 10**12))
     assert sv.epsilon(exact, sv.metrics.line(5)).nats == pytest.approx(1e-12, rel=1e-11)
 
@@ -423,8 +422,8 @@ def test_levels_against_policies_and_queries() -> None:
             PolicyError,
             "give a sv.Metric, a sv.Policy or a query's answers",
         ),
-        (lambda: is_private(C, sv.metrics.line(3), -1), MetricError, "eps is -1; it must be a number ≥ 0"),
-        (lambda: is_private(C, sv.metrics.line(3), math.nan), MetricError, "eps is nan"),
+        (lambda: sv.is_private(C, sv.metrics.line(3), -1), MetricError, "eps is -1; it must be a number ≥ 0"),
+        (lambda: sv.is_private(C, sv.metrics.line(3), math.nan), MetricError, "eps is nan"),
         (
             lambda: sv.divergences.composed_distinguishability(C, sv.Channel.identity(2)),
             ChannelError,

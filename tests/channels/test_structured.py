@@ -3,7 +3,6 @@
 import math
 from fractions import Fraction as F
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -232,19 +231,6 @@ def test_running_extremes_of_a_kernel(size: int, length: int, exact: bool, data:
     matrix = channel.exact if exact else channel.matrix
     assert channel.column_maxima().tolist() == matrix.max(axis=0).tolist()  # type: ignore[attr-defined]
     assert channel.column_minima().tolist() == matrix.min(axis=0).tolist()  # type: ignore[attr-defined]
-
-
-def test_long_kernels_go_through_fourier_transforms() -> None:
-    kernel = np.random.default_rng(0).dirichlet(np.ones(600))
-    right, left = np.random.default_rng(1).random(1099), np.random.default_rng(2).random(500)
-    channel, ring = sv.Channel.from_noise(kernel, 500), sv.Channel.from_noise(kernel, 600, 7, cyclic=True)
-    around = np.random.default_rng(3).random(600)
-    for limit in (10**9, 0):
-        with patch("sievert.channels._additive.LARGEST_DIRECT", limit):
-            assert channel.matvec(right) == pytest.approx(channel.matrix @ right, rel=1e-12)
-            assert channel.rmatvec(left) == pytest.approx(left @ channel.matrix, rel=1e-12)
-            assert ring.matvec(around) == pytest.approx(ring.matrix @ around, rel=1e-12)
-            assert ring.rmatvec(around) == pytest.approx(around @ ring.matrix, rel=1e-12)
 
 
 def test_sparse_channels_leave_the_given_matrix_alone() -> None:

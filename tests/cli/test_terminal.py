@@ -106,20 +106,19 @@ def test_closed_outputs_leave_the_exit_code(strict: Path) -> None:
 
 LONG_WORK = """
 import signal, threading
-import sievert as sv
+import highspy
 from sievert.cli import main
-from sievert.programs import _linear
 
-start = _linear.run_solver
+start = highspy.Highs.run
 
 
-def solve(solver, entries):
-    if entries >= _linear.LONG_PROGRAM:
+def run(solver):
+    if solver.getNumNz() >= 20_000:
         threading.Timer(0.5, signal.raise_signal, [signal.SIGINT]).start()
-    start(solver, entries)
+    return start(solver)
 
 
-_linear.run_solver = solve
+highspy.Highs.run = run
 main(["design", "slow.toml"])
 """
 

@@ -22,7 +22,6 @@ from sievert.errors import GainError, MechanismError, PolicyError, TooLargeError
 from sievert.inference import Correlation, accuracy, curve, frontier, survey_correlation, vulnerability
 from sievert.inference._certificates import GRID, Exactly
 from sievert.inference._solver import Solver
-from sievert.numerics import listening
 from sievert.proofs import FrontierProof, proof_from_dict, save_proof
 from sievert.testing import channels
 
@@ -131,15 +130,6 @@ def test_every_guess_counts_near_the_top(monkeypatch: pytest.MonkeyPatch) -> Non
     point = frontier(data, limit, eps=math.log(3), metric=metric)[0]
     assert 0 <= point.upper - point.accuracy < 1e-8 and point.certificate.verify().holds
     assert point.vulnerabilities[0] <= limit + 1e-11 and 0 < top.accuracy - point.accuracy < 1e-3
-
-
-def test_a_long_program_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sievert.programs._linear.LONG_PROGRAM", 0)
-    heard: list[tuple[str, int, int]] = []
-    with listening(lambda *news: heard.append(news)):
-        frontier(survey_correlation(30, 0.5), 0.55, eps=math.log(3), metric=sv.metrics.line(31))
-    steps = [(done, total) for what, done, total in heard if what == "steps of the linear program"]
-    assert steps and all(0 < done <= total for done, total in steps)
 
 
 @pytest.mark.slow

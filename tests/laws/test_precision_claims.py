@@ -27,8 +27,8 @@ from mpmath import (
 
 import sievert as sv
 from sievert.estimation._confidence import normal_reach
-from sievert.limits import gaussian_delta
-from sievert.limits._composition import from_profile, gaussian_tradeoff, zcdp_delta
+from sievert.limits import gaussian_delta, zcdp_delta
+from sievert.limits.promises import GaussianClaim
 from sievert.mechanisms import noise_on_cells
 from sievert.release._errors import errors
 
@@ -130,7 +130,6 @@ def test_distinguishing_after_several_releases(agrees, eps, releases, delta):
 
 @pytest.mark.parametrize("eps", EPSILONS)
 def test_advantage_of_curves(agrees, eps):
-    agrees(from_profile([eps], [0.0]).advantage, tanh(mpf(eps) / 2))
     channel = sv.mechanisms.randomised_response(3, eps)
     told = expm1(mpf(eps)) / (exp(mpf(eps)) + 2)
     agrees(sv.divergences.tradeoff_function(channel, pair=(0, 1)).advantage, told)
@@ -156,8 +155,8 @@ def test_gaussian_curves(agrees, mu):
         for share in (1e-300, 1e-100, 1e-10, 0.01, 0.5, 0.99):
             start = sqrt(-2 * log(mpf(share))) if share < 0.4 else mpf(0)
             point = findroot(lambda x, share=share: log(erfc(x / sqrt(2)) / 2) - log(mpf(share)), start)
-            agrees(gaussian_tradeoff(mu).at(share), erfc((m - point) / sqrt(2)) / 2)
-        agrees(gaussian_tradeoff(mu).advantage, erf(m / sqrt(8)))
+            agrees(GaussianClaim(1 / mu).tradeoff().at(share), erfc((m - point) / sqrt(2)) / 2)
+        agrees(GaussianClaim(1 / mu).tradeoff().advantage, erf(m / sqrt(8)))
 
 
 @pytest.mark.parametrize("mu", [1e-12, 1e-6, 0.1, 1.1, 5.0, 20.0])

@@ -8,9 +8,7 @@ import pytest
 
 import sievert as sv
 from sievert.errors import SievertError
-from sievert.limits import explain_claim
-from sievert.limits._measurements import claim_of_measurement
-from sievert.limits._replacement import ReplacementClaim
+from sievert.limits import ReplacementClaim, explain_claim
 from sievert.limits.adapters import claim_of_event
 from sievert.limits.promises import ApproximateClaim, ZeroConcentratedClaim
 
@@ -31,10 +29,6 @@ def test_opendp_measurements(opendp) -> None:  # type: ignore[no-untyped-def]
     gauss = _noise(opendp, opendp.m.make_gaussian, 2.0)
     curve = opendp.c.make_zCDP_to_approxDP(gauss)
     fixed = opendp.c.make_fix_delta(curve, 1e-6)
-    assert claim_of_measurement(laplace, 1.0) == ApproximateClaim(pytest.approx(0.5))
-    assert claim_of_measurement(gauss, 1.0, 3) == ZeroConcentratedClaim(pytest.approx(0.125), 3)
-    eps, delta = fixed.map(1.0)
-    assert claim_of_measurement(fixed, 1.0) == ApproximateClaim(eps, delta)
     assert sv.adapters.explain_opendp(laplace, 1.0, values=4).after == pytest.approx(
         sv.explain(0.5, values=4).after
     )
@@ -47,28 +41,6 @@ def test_opendp_measurements(opendp) -> None:  # type: ignore[no-untyped-def]
     )
     with pytest.raises(SievertError, match="composed before"):
         sv.adapters.explain_opendp(curve, 1.0, releases=2)
-
-
-def test_opendp_renyi() -> None:
-    class Measurement:
-        input_metric = "HammingDistance()"
-        input_domain = "VectorDomain(AtomDomain(T=i32))"
-        output_measure = "RenyiDivergence"
-
-        def map(self, d_in: float) -> object:
-            return lambda order: order * d_in**2 / 8
-
-    assert claim_of_measurement(Measurement(), 1.0).divergences[2] == pytest.approx(0.25)  # type: ignore[attr-defined]
-    Measurement.input_metric = "SymmetricDistance()"
-    found = claim_of_measurement(Measurement(), 1)
-    assert isinstance(found, ReplacementClaim)
-    assert found.replaced.divergences[2] == pytest.approx(1.0)  # type: ignore[attr-defined]
-    Measurement.output_measure = "FixedSomething"
-    with pytest.raises(SievertError, match="FixedSomething"):
-        claim_of_measurement(Measurement(), 1)
-    Measurement.input_metric = "UserDistance(mine)"
-    with pytest.raises(SievertError, match="UserDistance"):
-        claim_of_measurement(Measurement(), 1)
 
 
 def _histogram(dp, noise, scale, values=5):  # type: ignore[no-untyped-def]
@@ -325,7 +297,7 @@ def test_objects_that_are_none_of_these(oracle) -> None:  # type: ignore[no-unty
     with pytest.raises(SievertError):
         claim_of_event(3)
     with pytest.raises(SievertError):
-        claim_of_measurement(3)
+        sv.adapters.explain_opendp(3)
 
 
 def test_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

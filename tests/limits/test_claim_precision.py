@@ -11,7 +11,6 @@ from scipy.special import ndtr, ndtri
 
 import sievert as sv
 from sievert.errors import SievertError
-from sievert.limits._composition import composed_delta, from_profile
 from sievert.proofs import GaussianGuessProof, proof_from_dict
 
 LEVELS = (1e-12, 1e-9, 1e-6, 1e-3, 0.1, 1.0, 5.0, 30.0, 37.0, 40.0, 300.0, 700.0)
@@ -84,20 +83,6 @@ def test_the_gaussian_trade_off_is_exact() -> None:
     assert float(sv.explain(sigma=1e6).curve.advantage) == pytest.approx(3.989422804e-7, rel=1e-9)
 
 
-def test_an_implied_trade_off_is_on_the_safe_side() -> None:
-    """Between the points of a convex curve a chord lies above it: misses would be overstated."""
-    levels = np.linspace(0, 3, 4)
-    delta = np.array([0.5, 0.3, 0.1, 0.02])
-    curve = from_profile(levels, delta)
-    shares = np.linspace(0, 1, 7919)
-    lines = [
-        np.maximum(1 - d - np.exp(e) * shares, (1 - d - shares) * np.exp(-e))
-        for e, d in zip(levels, delta, strict=True)
-    ]
-    assert curve.at(shares) == pytest.approx(np.maximum(0, np.max(lines, axis=0)), abs=1e-15)
-    assert curve.advantage == pytest.approx(float(np.max(1 - shares - curve.at(shares))), abs=1e-4)
-
-
 @pytest.mark.parametrize("releases", [100, 199, 200, 365, 800, 2000])
 @pytest.mark.parametrize(("values", "prior"), [(2, None), (3, None), (3, [0.5, 0.3, 0.2]), (2, [0.7, 0.3])])
 def test_many_releases_are_certified(releases: int, values: int, prior: list[float] | None) -> None:
@@ -139,15 +124,6 @@ def test_guesses_rise_with_releases_and_eps() -> None:
         assert all(b >= a - 1e-12 for a, b in pairwise(found))
         table = [after for _, _, after in sv.explain(1.0, values=3, prior=prior, releases=releases).table]
         assert table == sorted(table)
-
-
-def test_a_composed_delta_never_underflows_to_nothing() -> None:
-    """e^ε·Q with a Q below every float: leaving Q out raises δ, leaving all out would lower it."""
-    levels = np.linspace(0, 2000 * 3.0, 1200)
-    many = composed_delta(3.0, 0.0, 2000, levels)
-    assert (np.diff(many) <= 1e-12).all()
-    for index in (0, 300, 600, 900):
-        assert many[index] >= composed_delta(3.0, 0.0, 2000, levels[index])[0] - 1e-12
 
 
 def test_backwards_is_on_the_safe_side() -> None:

@@ -11,14 +11,8 @@ from hypothesis import strategies as st
 import sievert as sv
 from sievert import testing
 from sievert.limits import worst_leakage
-from sievert.limits._backwards import largest_epsilon
-from sievert.limits._blocks import block_orbits, decompose, solve_blocks
-from sievert.limits._column_generation import dual_of, generate_rays
-from sievert.limits._programs import folded_program, full_program
-from sievert.limits._space import space_of
 from sievert.policies import Policy
-from sievert.spaces import Graph, automorphisms, graphs
-from sievert.spaces.symmetries import pair_orbits
+from sievert.spaces import Graph, graphs
 
 FEW = settings(max_examples=25, deadline=None)
 LEVELS = st.sampled_from([0.05, 0.2, 0.5, 1.0, 2.5])
@@ -56,22 +50,6 @@ def test_relabelling_changes_nothing(graph: Graph, eps: float, random) -> None:
     first, second = worst_leakage(graph, eps), worst_leakage(moved, eps)
     assert first.exact.log == pytest.approx(second.exact.log, abs=2e-9)
     assert first.packing.log == pytest.approx(second.packing.log, abs=2e-9)
-
-
-@given(connected_graphs(3, 7), LEVELS)
-@FEW
-def test_plain_folded_blocks_and_rays_agree(graph: Graph, eps: float) -> None:
-    space = space_of(graph)
-    plain = full_program(space, eps, np.eye(space.size)).value
-    group = automorphisms(graph)
-    folded = folded_program(space, eps, pair_orbits(group).labels, group.orbits)
-    assert folded.value == pytest.approx(plain, rel=1e-7)
-    parts = decompose(space)
-    assert solve_blocks(space, eps, parts, block_orbits(space, parts)).value == pytest.approx(plain, rel=1e-7)
-    rays = generate_rays(space, eps)
-    assert rays.lower == pytest.approx(plain, rel=1e-7)
-    assert rays.upper == pytest.approx(plain, rel=1e-6)
-    assert dual_of(space, eps, rays.y).value == pytest.approx(plain, rel=1e-6)
 
 
 @given(connected_graphs(2, 4), connected_graphs(2, 4), LEVELS)
@@ -129,36 +107,36 @@ def test_more_epsilon_leaks_more(graph: Graph, first: float, second: float) -> N
 @settings(max_examples=4, deadline=None)
 def test_largest_epsilon_inverts_the_worst_leakage(graph: Graph, eps: float) -> None:
     bits = worst_leakage(graph, eps).upper.bits
-    found = largest_epsilon(graph, bits=bits)
+    found = sv.largest_epsilon(graph, bits=bits)
     assert found.nats == pytest.approx(eps, rel=1e-6)
     assert found.leakage.upper.bits <= bits
 
 
 def test_largest_epsilon_in_the_users_units() -> None:
-    assert largest_epsilon(Policy.local(2), guess=0.75).nats == pytest.approx(math.log(3))
-    assert largest_epsilon(Policy.local(4), guess=1.0).nats == math.inf
-    assert "any ε" in str(largest_epsilon(Policy.local(4), bits=2))
-    one = largest_epsilon(Policy.differential(3, 100), bits=0.982334, individual=True)
+    assert sv.largest_epsilon(Policy.local(2), guess=0.75).nats == pytest.approx(math.log(3))
+    assert sv.largest_epsilon(Policy.local(4), guess=1.0).nats == math.inf
+    assert "any ε" in str(sv.largest_epsilon(Policy.local(4), bits=2))
+    one = sv.largest_epsilon(Policy.differential(3, 100), bits=0.982334, individual=True)
     assert one.nats == pytest.approx(1.35, abs=1e-5)
     assert "ε ≤ 1.35" in str(one)
-    many = largest_epsilon(Policy.differential(2, 100), bits=99.031180)
+    many = sv.largest_epsilon(Policy.differential(2, 100), bits=99.031180)
     assert many.nats == pytest.approx(5, abs=1e-5)
     metric = sv.metrics.line(5)
-    near = largest_epsilon(metric, guess=0.8, within=1)
+    near = sv.largest_epsilon(metric, guess=0.8, within=1)
     assert worst_leakage(metric, near.nats, gain=sv.gains.within(metric, 1)).upper.factor * 0.6 <= 0.8 + 1e-9
 
 
 @pytest.mark.parametrize(
     ("call", "named"),
     [
-        (lambda: largest_epsilon(Policy.local(2)), "exactly one of bits and guess"),
-        (lambda: largest_epsilon(Policy.local(2), bits=1, guess=0.5), "exactly one"),
-        (lambda: largest_epsilon(Policy.local(2), bits=1, within=1), "within goes with guess"),
-        (lambda: largest_epsilon(Policy.local(4), guess=0.2), "blind guess 1/4"),
-        (lambda: largest_epsilon(Policy.local(4), guess=2), "probability"),
-        (lambda: largest_epsilon(Policy.local(4), bits=-1), "bits is -1"),
-        (lambda: largest_epsilon(Graph(range(4), [(0, 1), (2, 3)]), bits=0.5), "even ε = 0 allows 1 bit,"),
-        (lambda: largest_epsilon(graphs.path(3), guess=0.9, within=1), "needs a metric"),
+        (lambda: sv.largest_epsilon(Policy.local(2)), "exactly one of bits and guess"),
+        (lambda: sv.largest_epsilon(Policy.local(2), bits=1, guess=0.5), "exactly one"),
+        (lambda: sv.largest_epsilon(Policy.local(2), bits=1, within=1), "within goes with guess"),
+        (lambda: sv.largest_epsilon(Policy.local(4), guess=0.2), "blind guess 1/4"),
+        (lambda: sv.largest_epsilon(Policy.local(4), guess=2), "probability"),
+        (lambda: sv.largest_epsilon(Policy.local(4), bits=-1), "bits is -1"),
+        (lambda: sv.largest_epsilon(Graph(range(4), [(0, 1), (2, 3)]), bits=0.5), "even ε = 0 allows 1 bit,"),
+        (lambda: sv.largest_epsilon(graphs.path(3), guess=0.9, within=1), "needs a metric"),
     ],
 )
 def test_impossible_promises_are_refused(call, named: str) -> None:

@@ -7,9 +7,6 @@ import pytest
 
 import sievert as sv
 from sievert.errors import PolicyError
-from sievert.limits import _methods as ladder
-from sievert.limits import _space as spaces
-from sievert.limits import _worst as worst
 from sievert.limits import policy_guess, upper_guess, worst_leakage
 from sievert.limits.promises import ApproximateClaim
 from sievert.policies import Policy
@@ -193,57 +190,12 @@ def test_large_graphs_of_small_blocks_are_exact() -> None:
     assert "blocks" in found.method and found.mechanism is None
 
 
-def test_an_interval_has_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    from sievert.limits import _methods as ladder
-
-    monkeypatch.setattr(ladder, "LARGEST_BLOCK", 2)
-    monkeypatch.setattr(ladder, "LARGEST_RAYS", 2)
-    monkeypatch.setattr(ladder, "LARGEST_FOLDED", 0)
-    graph = Graph(range(5), [(a, b) for a in (0, 1) for b in (2, 3, 4)])
-    found = worst_leakage(graph, 0.3)
-    assert "a block of 5" in found.reason if found.exact is None else True
-    assert found.lower.factor <= math.exp(0.3) + 1e-12 <= found.upper.factor + 1e-9
-    assert found.certificate.verify()
-
-
-def test_a_solver_that_fails_leaves_an_interval(monkeypatch: pytest.MonkeyPatch) -> None:
-    from sievert.limits import _programs as programs
-    from sievert.programs import Unsolved
-
-    def fails(*_: object, **__: object) -> None:
-        raise Unsolved("the linear-program solver stopped with the status 'tired'")
-
-    monkeypatch.setattr(programs, "solved", fails)
-    found = worst_leakage(Graph(range(5), [(a, b) for a in (0, 1) for b in (2, 3, 4)]), 0.3)
-    assert found.certificate.verify()
-    assert found.exact is not None or "tired" in found.reason
-
-
 def test_results_speak_and_become_data() -> None:
     found = worst_leakage(graphs.cycle(5), 1)
     assert str(found).startswith("at most a factor of 2.49199")
     assert float(found) == found.upper.bits
     data = found.to_dict()
     assert data["exact"]["bits"] == found.exact.bits and data["reason"] is None
-
-
-def test_a_known_histogram_is_vertex_transitive(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Exchanging records leads to every rearrangement: Cap = P from one search, whatever the size."""
-    policy = Policy.differential(3, 7, permitted=sv.constraints.histogram({0: 3, 1: 2, 2: 2}))
-    dense = worst_leakage(policy, 0.5)
-    total = Policy.differential(3, 6, permitted=sv.constraints.total(6))
-    value = worst_leakage(total, 0.5).exact.log
-    monkeypatch.setattr(worst, "LARGEST_DENSE", 100)
-    monkeypatch.setattr(ladder, "LARGEST_DENSE", 100)
-    found = worst_leakage(policy, 0.5)
-    assert "vertex-transitive" in found.method and found.certificate.verify()
-    assert found.exact.log == pytest.approx(dense.exact.log, abs=1e-9)
-    assert found.packing.log == pytest.approx(found.exact.log, abs=1e-9)
-    assert total.size > 100 and not total.has_known_histogram
-    worst.SOLVED.clear()
-    found = worst_leakage(total, 0.5)
-    assert "columns of 4 points" in found.method
-    assert found.exact.log == pytest.approx(value, rel=1e-9)
 
 
 def test_constrained_policies_use_the_adjacency_of_their_databases() -> None:
@@ -259,26 +211,6 @@ def test_constrained_policies_use_the_adjacency_of_their_databases() -> None:
 def test_very_many_values(count: int) -> None:
     found = worst_leakage(Policy.differential(count, 10), 1)
     assert found.exact.factor == pytest.approx((count / (1 + (count - 1) / math.e)) ** 10)
-
-
-def test_very_many_pairs_are_bounded_without_their_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Databases that an exchange of records makes equal are equally far from the rest: one search for all."""
-    policy = Policy.differential(4, 4, permitted=sv.constraints.total(6))
-    alike = policy.alike_databases
-    multisets = [tuple(sorted(database)) for database in policy.databases()]
-    assert all(
-        (alike[i] == alike[j]) == (a == b) for i, a in enumerate(multisets) for j, b in enumerate(multisets)
-    )
-    dense = worst_leakage(policy, 0.5)
-    for module in (worst, ladder, spaces):
-        monkeypatch.setattr(module, "LARGEST_DENSE", 20)
-    monkeypatch.setattr(ladder, "MOST_PAIRS", 20)
-    monkeypatch.setattr(ladder, "decompose", None)  # not called
-    found = worst_leakage(policy, 0.5)
-    assert found.lower.log <= dense.upper.log and dense.lower.log <= found.upper.log
-    assert found.certificate.verify()
-    assert found.diameter.log == pytest.approx(dense.diameter.log)
-    assert worst_leakage(policy, 0.5) is found and worst_leakage(policy, 0.25) is not found
 
 
 def test_the_proof_of_a_symmetric_tree_has_few_numbers() -> None:

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 import sievert as sv
 from sievert import testing
 from sievert.errors import GainError
-from sievert.measures._capacities import shannon_capacity
 
 FloatArray = NDArray[np.float64]
 
@@ -190,7 +189,7 @@ def test_the_gap_of_the_shannon_capacity_is_proved(channel: sv.Channel) -> None:
 def test_shannon_capacity_of_larger_channels(shape: tuple[int, int]) -> None:
     """More inputs than outputs go through a growing set of inputs; the gap says whether that was enough."""
     matrix = np.random.default_rng(1).dirichlet(np.full(shape[1], 0.3), shape[0])
-    found = shannon_capacity(sv.Channel(matrix))
+    found = sv.capacity(sv.Channel(matrix), kind="shannon")
     assert found.gap <= 1e-9
     assert found.bits <= math.log2(min(shape))
 
@@ -200,7 +199,7 @@ def test_shannon_capacity_among_many_similar_inputs() -> None:
     rng = np.random.default_rng(3)
     alike = rng.dirichlet(2000 * rng.dirichlet(np.full(5, 0.3)) + 1e-3, 500)
     others = rng.dirichlet(np.full(5, 3.0), 40)
-    found = shannon_capacity(sv.Channel(np.vstack([alike, others])))
+    found = sv.capacity(sv.Channel(np.vstack([alike, others])), kind="shannon")
     assert found.gap <= 1e-9
     assert found.prior[500:].sum() > 0.1
 

@@ -12,7 +12,7 @@ import sievert as sv
 from sievert import testing
 from sievert.errors import GainError
 from sievert.measures import losses as algebra
-from sievert.measures._loss_classes import monotone_map, single_crossing_order
+from sievert.measures import single_crossing_order
 
 
 def expected_loss(channel: sv.Channel, prior: Any = None, loss: Any = None) -> Any:
@@ -56,7 +56,6 @@ class TestExample64:
         found = sv.losses.classify_loss(self.both, LINE(4))
         assert found.trivial == 0 and found.monotonic is not None
         assert sv.losses.classify_loss(self.both, DISCRETE(4)).monotonic is None
-        assert monotone_map(np.asarray(self.both.table, dtype=float), LINE(4).matrix) is not None
 
 
 def test_strict_monotonicity() -> None:

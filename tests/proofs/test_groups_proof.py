@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from sievert.errors import FileError
-from sievert.limits import worst_leakage
-from sievert.limits._restricted import worst_about
+from sievert.limits import worst_about, worst_leakage
 from sievert.policies import Policy
 from sievert.proofs import GroupsProof, proof_from_dict, save_proof
 from sievert.spaces import graphs, secrets

@@ -1,26 +1,23 @@
 """Kernel channels under a known prior, and packing over orbits, for both checkers."""
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from opinions import first_opinion, second_opinion
 
 import sievert as sv
-from sievert.limits._objectives import prior_packing
-from sievert.limits._orbits import orbit_bounds
-from sievert.limits._space import space_of
+from sievert.limits import space_of
 from sievert.numerics import read_eps
 from sievert.proofs import WorstLeakageProof, save_proof
 
 
 @pytest.fixture(scope="module")
 def content() -> dict:
-    prior = np.array([0.4, 0.3, 0.2, 0.1])
-    packed = prior_packing(space_of(sv.graphs.path(4)), read_eps(1), prior)
-    assert packed is not None
-    return json.loads(save_proof(packed.proof))
+    found = sv.worst_leakage(sv.graphs.path(4), 1, prior=[0.4, 0.3, 0.2, 0.1]).certificate
+    content = json.loads(save_proof(found))
+    assert content["upper"]["type"] == "packing" and content["lower"]["type"] == "kernel"
+    return content
 
 
 def test_both_checkers_accept_it(content: dict) -> None:
@@ -43,10 +40,18 @@ def test_forgeries_are_refused(content: dict, forgery: str) -> None:
 
 @pytest.fixture(scope="module")
 def orbits() -> dict:
+    """Databases of three kinds; their weights solve Φw = 1, summed over the databases of a kind."""
     policy = sv.Policy.differential(range(3), 4, permitted=sv.constraints.total(4))
-    space = replace(space_of(policy.adjacency()), symmetries=policy.exchanges)
-    _, upper, lower, _ = orbit_bounds(space, read_eps(1))
-    return json.loads(save_proof(WorstLeakageProof(space.proof, read_eps(1), upper, lower)))
+    graph, alike = policy.adjacency(), policy.alike_databases
+    first = [alike.tolist().index(kind) for kind in range(3)]
+    kernel = np.exp(-graph.metric().matrix)[first] @ (alike[:, None] == np.arange(3))
+    weights = np.linalg.solve(kernel, np.ones(3)).tolist()
+    packed = {"type": "orbits", "symmetries": [image.tolist() for image in policy.exchanges]}
+    upper, lower = {**packed, "y": weights}, {**packed, "z": weights, "t": 1e-13}
+    proof = WorstLeakageProof(space_of(graph).proof, read_eps(1), upper, lower)
+    low, high = proof.bounds()
+    assert low is not None and high - low < 1e-9
+    return json.loads(save_proof(proof))
 
 
 def test_both_checkers_accept_orbits(orbits: dict) -> None:

@@ -10,7 +10,6 @@ import pytest
 import sievert as sv
 from sievert.errors import FileError
 from sievert.files import added_noise, load_scenario
-from sievert.limits._policy_guesses import ball_guess
 from sievert.observations import PlaneView, record_view
 from sievert.questions.breach import breach_of
 from sievert.questions.explain import explain_file
@@ -122,22 +121,8 @@ def test_large_maps_answer_near_a_place_and_by_district(tmp_path: Path) -> None:
     assert near is not None and not near.exact and near.points == 13
     assert near.before == 1 / 13 < near.after < 1
     with pytest.raises(sv.errors.PolicyError, match="one of the values"):
-        ball_guess(0.004, scenario.policy, 400.0, centre="nowhere")
+        sv.explain(0.004, policy=scenario.policy, within=400.0, centre="nowhere")
     view = PlaneView(scenario.channel, np.full(len(scenario.policy.values), 1 / len(scenario.policy.values)))
     west = sv.gains.property(len(view.belief), range(0, len(view.belief), 2))
     found = view.gain(west)
     assert found.exact and found.after == view.districts(np.arange(len(view.belief)) % 2 == 0).after
-
-
-def test_maps_of_some_hundred_cells_are_bounded_near_a_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Packing bounds stand above the program over all places, by little."""
-    cells = sv.metrics.euclidean([(x, y) for x in range(4) for y in range(3)])
-    places = cells.points
-    exact = {(eps, at): ball_guess(eps, cells, 1.5, at) for eps in (0.3, 2.0) for at in (None, places[0])}
-    monkeypatch.setattr("sievert.limits._policy_guesses.LARGEST_PLACES", 5)
-    for (eps, at), program in exact.items():
-        found = ball_guess(eps, cells, 1.5, at)
-        assert not found.exact and found.before == 1 / found.points
-        assert found.after / found.before >= program.after / program.before * (1 - 1e-9)
-        assert found.after / found.before <= program.after / program.before * 1.1
-    assert ball_guess(1.0, cells, 0.5).after == 1.0  # nobody else is that near

@@ -74,9 +74,7 @@ def test_repeated_releases_match_the_exact_channel_for_two_values(tmp_path: Path
         """,
     )
     result = sv.audit(scenario)
-    from sievert.channels._composition import repeated
-
-    exact = float(sv.posterior_vulnerability(repeated(scenario.channel, 4)))
+    exact = float(sv.posterior_vulnerability(scenario.channel.repeated(4)))
     assert result.repeated_guess == pytest.approx(exact, rel=1e-12)
     assert result.repeated_exact
     assert result.repeated_eps == pytest.approx(4.0)

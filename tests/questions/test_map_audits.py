@@ -183,19 +183,6 @@ def test_the_promise_of_a_large_map_bounds_the_guess(tmp_path):
     assert once.mechanism.value <= once.promise.value <= twice.promise.value <= 1
 
 
-def test_what_the_policy_allows_is_solved_once(tmp_path, monkeypatch):
-    """The database, the promise and the bound on the guess ask the same of one space."""
-    from sievert.limits import _worst
-
-    solved, climb = [], _worst.climb
-    monkeypatch.setattr(_worst, "climb", lambda *given: solved.append(given) or climb(*given))
-    text = TOWN.format(cell=500).replace('prior = "people.csv"', "")
-    (tmp_path / "town.toml").write_text(text)
-    found = sv.audit(tmp_path / "town.toml")
-    assert found.worst is not None and found.worst.exact is not None
-    assert len(solved) == 1
-
-
 def test_a_listed_map_is_compared_with_planar_noise_both_ways(tmp_path):
     """A remapped copy of the noise is safer than it, with a proof, and not the other way round."""
     noise = load_scenario(town(tmp_path, cell=400)).channel

@@ -27,6 +27,9 @@ from ._guesses import best_guess as best_guess
 from ._plans import PlannedClaim as PlannedClaim
 from ._plans import planned_claim as planned_claim
 from ._policy_guesses import policy_guess as policy_guess
+from ._replacement import ReplacementClaim as ReplacementClaim
+from ._restricted import worst_about as worst_about
+from ._space import space_of as space_of
 from ._upper import allowed_guess as allowed_guess
 from ._upper import least_guess as least_guess
 from ._upper import quick_guess as quick_guess

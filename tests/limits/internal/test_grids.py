@@ -8,7 +8,7 @@ import pytest
 
 import sievert as sv
 from sievert.limits import worst_leakage
-from sievert.limits._grids import LEAST_GRID, Grid, grid_of
+from sievert.limits._grids import LEAST_GRID, Grid, _weights, grid_of
 from sievert.policies import Policy
 from sievert.spaces import Region, metrics
 
@@ -103,3 +103,23 @@ def test_the_proof_of_a_map_is_of_its_cells():
     lower, upper = proof.bounds()
     assert float(lower) <= exact.upper.factor and exact.lower.factor <= float(upper) * (1 + 1e-12)
     assert float(upper) == pytest.approx(math.exp(exact.packing.log), rel=1e-6)
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(6, 6), (5, 8), (1, 7), (3, 1)])
+def test_mirrored_cells_share_a_weight(rows: int, columns: int) -> None:
+    """One unknown for up to four cells gives the weights of the whole system."""
+    place = np.array([(r, c) for r in range(rows) for c in range(columns)], dtype=float)
+    kernel = np.exp(-0.6 * np.linalg.norm(place[:, None] - place, axis=2))
+    whole = np.linalg.solve(kernel + 1e-10 * np.eye(len(kernel)), np.ones(len(kernel)))
+    found = _weights(0.6, tuple(range(rows)), tuple(range(columns)))
+    np.testing.assert_allclose(found.ravel(), np.maximum(whole, 0.0), atol=1e-12)
+
+
+def test_a_map_without_its_proof_bounds_what_is_proved() -> None:
+    grid = Grid(40, 45, 1.0)
+    belief = np.random.default_rng(7).random(1800)
+    belief /= belief.sum()
+    for eps in (Fraction(1, 10), Fraction(1), Fraction(3)):
+        low, high, _ = grid.guess(eps, belief)
+        assert low <= grid.upper(eps, belief) <= high * (1 + 1e-9)
+        assert math.isclose(grid.upper(eps, belief), high, rel_tol=0.03)

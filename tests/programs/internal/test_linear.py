@@ -1,5 +1,6 @@
 """Ctrl-C is heard while the solver runs, and the process ends in order afterwards."""
 
+import math
 import signal
 import subprocess
 import sys
@@ -9,6 +10,9 @@ from typing import Any
 
 import pytest
 
+import sievert as sv
+from sievert.inference import frontier, survey_correlation
+from sievert.numerics import listening
 from sievert.programs import _linear as linear_programs
 
 LONG = """
@@ -91,3 +95,12 @@ def test_an_interrupted_solver_stops_and_says_so() -> None:
 def test_a_large_design_is_interrupted() -> None:
     done = subprocess.run([sys.executable, "-c", LONG], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "interrupted\n", "")
+
+
+def test_a_long_program_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linear_programs, "LONG_PROGRAM", 0)
+    heard: list[tuple[str, int, int]] = []
+    with listening(lambda *news: heard.append(news)):
+        frontier(survey_correlation(30, 0.5), 0.55, eps=math.log(3), metric=sv.metrics.line(31))
+    steps = [(done, total) for what, done, total in heard if what == "steps of the linear program"]
+    assert steps and all(0 < done <= total for done, total in steps)

@@ -182,3 +182,31 @@ def test_agrees_with_dp_accounting(oracle) -> None:  # type: ignore[no-untyped-d
         accountant.compose(accounting.ZCDpEvent(rho))
         for level in (0.5, 1.0, 3.0):
             assert zcdp_delta(rho, level)[0] <= accountant.get_delta(level) * (1 + 1e-9)
+
+
+def test_an_implied_trade_off_is_on_the_safe_side() -> None:
+    """Between the points of a convex curve a chord lies above it: misses would be overstated."""
+    levels = np.linspace(0, 3, 4)
+    delta = np.array([0.5, 0.3, 0.1, 0.02])
+    curve = from_profile(levels, delta)
+    shares = np.linspace(0, 1, 7919)
+    lines = [
+        np.maximum(1 - d - np.exp(e) * shares, (1 - d - shares) * np.exp(-e))
+        for e, d in zip(levels, delta, strict=True)
+    ]
+    assert curve.at(shares) == pytest.approx(np.maximum(0, np.max(lines, axis=0)), abs=1e-15)
+    assert curve.advantage == pytest.approx(float(np.max(1 - shares - curve.at(shares))), abs=1e-4)
+
+
+def test_a_composed_delta_never_underflows_to_nothing() -> None:
+    """e^ε·Q with a Q below every float: leaving Q out raises δ, leaving all out would lower it."""
+    levels = np.linspace(0, 2000 * 3.0, 1200)
+    many = composed_delta(3.0, 0.0, 2000, levels)
+    assert (np.diff(many) <= 1e-12).all()
+    for index in (0, 300, 600, 900):
+        assert many[index] >= composed_delta(3.0, 0.0, 2000, levels[index])[0] - 1e-12
+
+
+@pytest.mark.parametrize("eps", [1e-12, 1e-9, 1e-5, 1e-2, 1.0, 10.0, 60.0, 350.0, 700.0])
+def test_advantage_of_a_profile_of_one_point(eps: float) -> None:
+    assert from_profile([eps], [0.0]).advantage == pytest.approx(math.tanh(eps / 2), rel=1e-9)
