@@ -13,7 +13,8 @@ import pytest
 
 import sievert as sv
 from sievert.channels import PlanarNoise
-from sievert.design._places import axis_guess, axis_lengths, place_design, planar_beside
+from sievert.design import place_design, planar_beside
+from sievert.design._places import axis_guess, axis_lengths
 from sievert.files import Scenario
 from sievert.questions import seen
 from sievert.questions.design import announced, design_of

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 import sievert as sv
 from sievert.channels import GaussianLaw, GeometricLaw, NoiseLaw, Privacy, StaircaseLaw, SumNoise
 from sievert.measures import Adversary, Nearness, envelope_mass
-from sievert.observations import RecordView, ratios_after, record_view
+from sievert.observations import Ratios, RecordView, ratios_after, record_view
 from sievert.observations._gain_bounds import Classes, told
 from sievert.observations._line_chains import best_value, chained, longest_windows, told_apart
 from sievert.observations._line_gains import neighbours_named
-from sievert.observations._ratios import Ratios, _by_convolution, ratios_above
+from sievert.observations._ratios import _by_convolution, ratios_above
 from sievert.observations._summed_noise import law_of_sum
 from sievert.observations._view_samples import _likelihoods, gains_on_even_line
 from sievert.policies import Statistic

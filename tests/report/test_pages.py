@@ -13,10 +13,9 @@ import sievert as sv
 from sievert.cli import main
 from sievert.design import Leak
 from sievert.questions.breach import breach_of
-from sievert.report import Page, Picture, breach, page_html
-from sievert.report._page import Table, drawing_library
+from sievert.report import Page, Picture, Table, breach, drawing_library, page_html
 from sievert.report.design import _leak_words as design_words
-from sievert.report.plots._policies import policy_graph
+from sievert.report.plots import policy_graph
 
 # Of plotly.js-cartesian-dist-min 4.1.1, as its registry hands it out.
 BUNDLE = "79542150855a52c567260e3137095dbe2b744e6d702a5cabe67da246942fba7a"

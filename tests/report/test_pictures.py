@@ -10,11 +10,16 @@ from numpy.testing import assert_allclose
 
 import sievert as sv
 from sievert.errors import ChannelError, DataError, PolicyError, SievertError, TooLargeError
+from sievert.report.plots import (
+    AFTER,
+    BEFORE,
+    hypers,
+    places_before_after,
+    policy_graph,
+    simplex_surface,
+    threshold_curves,
+)
 from sievert.report.plots import _style as style
-from sievert.report.plots._channels import hypers, simplex_surface
-from sievert.report.plots._curves import threshold_curves
-from sievert.report.plots._policies import places_before_after, policy_graph
-from sievert.report.plots._style import AFTER, BEFORE
 from sievert.spaces import Region
 
 

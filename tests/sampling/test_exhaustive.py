@@ -11,9 +11,9 @@ import flint
 import numpy as np
 import pytest
 
-from sievert.sampling import Ratio, ReplayedBits, ratio
+from sievert.sampling import Ratio, ReplayedBits, exp_neg, ratio
 from sievert.sampling._laplace import digit_table, geometric_table, laplace_table, sign_table
-from sievert.sampling._lazy import UNDECIDED, LazyTable, exp_neg
+from sievert.sampling._lazy import UNDECIDED, LazyTable
 from sievert.sampling._response import _table as response_table
 
 pytestmark = pytest.mark.usefixtures("precise")

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from sievert import testing
 from sievert.errors import GraphError
 from sievert.policies import Policy
-from sievert.spaces import Graph, distances_to_nearest, extents, graphs, secrets
+from sievert.spaces import Graph, distances_to_nearest, extents, graphs, neighbours, secrets
 from sievert.spaces._components import Extent, component_extents, eccentricities
-from sievert.spaces._traversal import neighbours
 from sievert.spaces.secrets import SecretGraph
 
 Oracle = Callable[[str], ModuleType]

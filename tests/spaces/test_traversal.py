@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import sievert as sv
 from sievert.errors import GraphError
-from sievert.spaces import Graph, distances_to_nearest, graphs
-from sievert.spaces._traversal import UNREACHED, distances_from_each, neighbours, part_of
+from sievert.spaces import Graph, distances_to_nearest, graphs, neighbours
+from sievert.spaces._traversal import UNREACHED, distances_from_each, part_of
 
 Oracle = Callable[[str], ModuleType]
 
