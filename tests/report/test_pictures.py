@@ -1,7 +1,6 @@
 """Pictures carry the numbers they should."""
 
 import math
-from itertools import pairwise
 
 import numpy as np
 import plotly.graph_objects as go
@@ -19,7 +18,6 @@ from sievert.report.plots import (
     simplex_surface,
     threshold_curves,
 )
-from sievert.report.plots import _style as style
 from sievert.spaces import Region
 
 
@@ -214,18 +212,6 @@ def test_every_axis_that_is_seen_has_a_name() -> None:
         assert figure.layout.title.text is None, name
         for axis in (figure.layout.xaxis, figure.layout.yaxis):
             assert axis.visible is False or axis.title.text, name
-
-
-def lightness(colour: str) -> float:
-    red, green, blue = (int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5))
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
-def test_neighbouring_colours_differ_in_grey() -> None:
-    for first, second in pairwise(style.CURVES):
-        assert abs(lightness(first) - lightness(second)) > 0.1
-    assert len(set(style.DASHES)) == len(set(style.SYMBOLS)) == len(style.CURVES)
-    assert abs(lightness(style.BEFORE) - lightness(style.AFTER)) > 0.3
 
 
 def test_places_before_and_after() -> None:
