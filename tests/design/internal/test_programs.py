@@ -9,8 +9,6 @@ from sievert.design import _programs as programs
 
 def test_beyond_the_largest_exact_program(monkeypatch: pytest.MonkeyPatch) -> None:
     """A program too large to be solved to the end still gives a private mechanism and an honest gap."""
-    from sievert.design import _programs as programs
-
     rng = np.random.default_rng(4)
     metric = sv.metrics.euclidean(6 * rng.random((16, 2)))
     prior, loss = rng.dirichlet(np.ones(16)), sv.losses.distance(metric)

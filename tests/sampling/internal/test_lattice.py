@@ -25,8 +25,6 @@ def arb(value: F | int) -> flint.arb:
 @pytest.mark.parametrize("eps", [F(1), F(1, 10), F(3), F(7, 5)])
 def test_planar_brackets(eps: F) -> None:
     """The bracket of ε·√(i²+j²) - e1·(|i|+|j|), floats against balls and against the exact path."""
-    from sievert.sampling._lattice import PlanarGeometric
-
     sampler = PlanarGeometric(eps)
     assert 2 * sampler.proposal**2 <= eps**2
     rng = np.random.default_rng(5)
