@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 import sievert as sv
-from sievert.estimation import prove_likelihood
-from sievert.estimation._transport import prove_transport
+from sievert.estimation import prove_likelihood, prove_transport
 from sievert.files import load_scenario
 from sievert.limits import worst_about, worst_leakage
 from sievert.proofs import Proof, save_proof

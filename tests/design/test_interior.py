@@ -7,15 +7,8 @@ import numpy as np
 import pytest
 
 import sievert as sv
-from sievert.design import _interior
-from sievert.design._columns import Breakdown, columns_on
-from sievert.design._optimal import decay_of
-from sievert.design._problem import Piece, Problem, necessary
-from sievert.design._reach import block_order, cut, most_blocks, reached
 from sievert.errors import MechanismError, TooLargeError
-from sievert.mechanisms import privacy
-from sievert.numerics import device, listening, on_device
-from sievert.proofs import costs
+from sievert.numerics import listening, on_device
 
 # Square grids of unit cells with a random prior (guide to design at city scale, 7).
 CITY = {
@@ -39,11 +32,6 @@ def loss_of(points: np.ndarray, kind: str) -> np.ndarray:
     return {"distance": apart, "squared": apart**2, "bayes": (apart > 0).astype(float)}[kind]
 
 
-def piece_of(metric: sv.Metric, eps: float, prior: np.ndarray, loss: np.ndarray) -> Piece:
-    [piece] = Problem.of(metric, decay_of(privacy(eps, None), metric), costs(prior, loss), loss).pieces()
-    return piece
-
-
 def test_places_that_are_named_twice_are_merged_and_said() -> None:
     points = np.concatenate([places(3), places(3)[:2]])
     metric = sv.metrics.euclidean(points, labels=range(11))
@@ -60,42 +48,6 @@ def test_places_that_nearly_coincide() -> None:
     metric, loss = sv.metrics.euclidean(points), loss_of(points, "distance")
     found = sv.optimal_mechanism(metric, 0.5, random_prior(32), loss, method="interior", gap=1e-3)
     assert found.gap <= 1e-3 * found.loss and found.certificate.verify().holds
-
-
-def small_problems() -> list[Piece]:
-    rng = np.random.default_rng(1)
-    scattered = rng.random((12, 2)) * 4
-    tree = sv.metrics.from_graph([(0, 1), (0, 2), (0, 3), (3, 4), (3, 5), (5, 6)])
-    return [
-        piece_of(sv.metrics.euclidean(places(4)), 0.5, random_prior(16), loss_of(places(4), "distance")),
-        piece_of(sv.metrics.euclidean(scattered), 1.0, random_prior(12), loss_of(scattered, "squared")),
-        piece_of(tree, 0.7, random_prior(7), rng.random((5, 7))),
-        piece_of(sv.metrics.euclidean(scattered), 4.0, random_prior(12), rng.random((9, 12)) - 0.5),
-    ]
-
-
-@pytest.mark.parametrize("piece", small_problems(), ids=["grid", "scattered", "tree", "signed"])
-def test_bounds_hold_at_every_step(piece: Piece) -> None:
-    search = _interior.Search(piece)
-    rest = search.cost - search.prices
-    assert search.pairs.spread(search.y) == pytest.approx(rest, abs=1e-12 * abs(rest).max())
-    assert (search.s > 0).all() and (search.y > 0).all()
-    bounds = []
-    for _ in range(12):
-        try:
-            search._step()
-        except Breakdown:
-            break
-        search.repair()
-        bounds.append(search._bound(search.y))
-        assert max(bounds) <= search.upper + 1e-12
-        assert (search.s > 0).all() and (search.y > 0).all()
-        # Private for all pairs, not only for those taken.
-        decay = np.exp(-piece.distances)
-        for x in range(piece.size):
-            assert (search.channel[:, x] >= (decay[x] * search.channel).max(axis=1) - 1e-15).all()
-        assert search.channel.sum(axis=0) == pytest.approx(np.ones(piece.size), abs=1e-14)
-    assert len(bounds) > 5
 
 
 @pytest.mark.parametrize("kind", ["distance", "squared", "bayes"])
@@ -198,24 +150,6 @@ def test_an_interrupt_starts_no_other_program() -> None:
     assert found.method.endswith("interrupted") and len(heard) == 1
 
 
-def test_an_interrupt_between_rounds_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pairs that have joined by then have no multipliers yet."""
-    points = np.random.default_rng(5).random((20, 2)) * 8
-    metric, loss = sv.metrics.euclidean(points), loss_of(points, "distance")
-    set_pairs, calls = _interior.Search._set_pairs, []
-
-    def interrupted(search: _interior.Search, codes: np.ndarray) -> None:
-        set_pairs(search, codes)
-        calls.append(len(codes))
-        if len(calls) == 2:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(_interior.Search, "_set_pairs", interrupted)
-    found = sv.optimal_mechanism(metric, 0.5, random_prior(20), loss, method="interior", gap=1e-5)
-    assert len(calls) == 2 and found.method.endswith("interrupted")
-    assert found.gap < 0.5 * found.loss and found.certificate.verify().holds
-
-
 def test_a_loss_below_the_tolerances_of_programs_is_proved() -> None:
     apart = np.random.default_rng(36).uniform(0.2, 3, (5, 5))
     apart = np.minimum(apart, apart.T)
@@ -297,32 +231,6 @@ def test_the_losses_of_places(name: str) -> None:
     assert best.lower_bound <= found.loss + 1e-12
 
 
-@pytest.mark.parametrize("blocks", [1, 2, 5])
-def test_matrices_of_columns_are_factored_by_blocks(blocks: int) -> None:
-    rng = np.random.default_rng(2)
-    count, size = 3, 41
-    every = [(x, z) for x in range(size) for z in range(x + 1, size) if reached(size, blocks)[x, z]]
-    # Every column has entries of its own; sums of rows are positive, so that its matrix is.
-    chosen = [sorted(every[k] for k in rng.permutation(len(every))[: 150 + 20 * w]) for w in range(count)]
-    first, second = np.array([pair for pairs in chosen for pair in pairs]).T
-    starts = np.cumsum([0, *map(len, chosen)])
-    aside = -(rng.exponential(size=len(first)) ** 3)
-    dense = np.zeros((count, size, size))
-    w = np.repeat(np.arange(count), np.diff(starts))
-    dense[w, first, second] = dense[w, second, first] = aside
-    diagonal = rng.exponential(size=(count, size)) - dense.sum(axis=2)
-    dense[:, np.arange(size), np.arange(size)] = diagonal
-    columns = columns_on(device(), count, size)
-    columns.place(first, second, starts, cut(size, blocks))
-    columns.factor(diagonal, aside)
-    inverse = np.linalg.inv(dense)
-    right = rng.normal(size=(count, size))
-    assert columns.product(right) == pytest.approx((inverse @ right[:, :, None])[:, :, 0], rel=1e-9, abs=1e-9)
-    assert inverse.sum(0) @ columns.prices(right[0]) == pytest.approx(right[0])
-    with pytest.raises(Breakdown):
-        columns.factor(diagonal - 2 * diagonal.max(), aside)
-
-
 def test_points_in_any_order_are_solved_alike() -> None:
     points, order = places(6), np.random.default_rng(4).permutation(36)
     prior, loss = random_prior(36), loss_of(places(6), "distance")
@@ -337,18 +245,6 @@ def test_points_in_any_order_are_solved_alike() -> None:
     )
     assert mixed.gap <= 1e-3 * mixed.loss and mixed.certificate.verify().holds
     assert mixed.lower_bound <= given.loss and given.lower_bound <= mixed.loss
-
-
-@pytest.mark.parametrize("turn", [0.0, 0.5])
-def test_an_order_is_found_in_which_constraints_are_short(turn: float) -> None:
-    points = places(12) @ [[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]]
-    points = points[np.random.default_rng(4).permutation(144)]
-    loss = loss_of(points, "distance")
-    piece = piece_of(sv.metrics.euclidean(points), 0.5, random_prior(144), loss)
-    ends = piece.pairs[_interior._near(piece)]
-    # Row by row the pairs of two rows and a point apart leave five blocks.
-    place = np.argsort(block_order(ends, piece.distances))
-    assert most_blocks(ends, 144) == 2 and most_blocks(place[ends], 144) >= 4
 
 
 @pytest.mark.parametrize("kind", ["distance", "bayes"])
@@ -385,11 +281,3 @@ def test_a_device_without_floats_of_64_bits_is_refused(monkeypatch: pytest.Monke
         monkeypatch.setattr(type(there), "put", put)
         with pytest.raises(MechanismError, match="no floats of 64 bits"):
             sv.optimal_mechanism(metric, 0.5, random_prior(9), loss, method="interior", gap=0.1)
-
-
-def test_the_same_pairs_are_needed_in_another_order() -> None:
-    points = places(4)
-    piece = piece_of(sv.metrics.euclidean(points), 0.5, random_prior(16), loss_of(points, "distance"))
-    turned = piece.ordered(np.random.default_rng(0).permutation(16))
-    found = necessary(turned.pairs, turned.exponents, turned.distances)
-    assert (turned.needed == found).all() and len(found) < len(piece.pairs)

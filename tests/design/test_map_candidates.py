@@ -3,7 +3,6 @@
 import pytest
 
 import sievert as sv
-from sievert.design._candidates import standard
 from sievert.files import load_scenario
 from sievert.questions.design import design_of
 
@@ -41,5 +40,5 @@ def test_planar_noise_is_weighed_for_a_map(tmp_path):
 def test_only_cells_of_a_map_get_planar_noise():
     uneven = sv.metrics.euclidean([(0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (1.5, 1.0)])
     for metric in (sv.metrics.line(4), sv.metrics.discrete(4), uneven):
-        built, missing = standard(metric, 1.0)
-        assert "planar geometric" not in {**built, **missing}
+        found = sv.candidates(metric, 1.0)
+        assert "planar geometric" not in {*(item.name for item in found.alternatives), *found.missing}

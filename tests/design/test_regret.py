@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sievert as sv
-from sievert.design import _regret
 from sievert.errors import MechanismError, MetricError, SievertError, TooLargeError
 from sievert.proofs import ProofSpace, RegretProof, proof_from_dict, save_proof
 
@@ -272,17 +271,6 @@ def test_the_exponential_kernel_of_lines_keeps_its_digits(eps: float) -> None:
     assert np.exp(kernel.log_matrix).sum(axis=1) == pytest.approx(np.ones(4), rel=1e-14)
     even = sv.mechanisms.tight_constraints(line(4), eps).log_matrix
     assert even == pytest.approx(sv.mechanisms.truncated_geometric(4, eps).log_matrix, rel=1e-12)
-
-
-def test_symmetries_keep_distances_and_the_loss_up_to_names_of_actions() -> None:
-    """Under the discrete metric all permutations; where one input matters more, those of the rest."""
-    zero_one = 1 - np.eye(4, dtype=int).astype(object)
-    assert len(_regret._symmetries(discrete(4), zero_one)) == 24
-    assert _regret._symmetries(line(4), zero_one) == [[0, 1, 2, 3], [3, 2, 1, 0]]
-    first = zero_one * np.array([2, 1, 1, 1], dtype=object)
-    assert len(_regret._symmetries(discrete(4), first)) == 6
-    assert _regret._symmetries(line(4), first) == [[0, 1, 2, 3]]
-    assert len(_regret._symmetries(line(9), np.eye(9, dtype=int).astype(object))) == 1
 
 
 def test_images_of_the_worst_prior_settle_four_alike_inputs() -> None:

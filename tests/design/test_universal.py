@@ -638,20 +638,6 @@ def test_costs_that_are_never_negative_by_shape_and_by_extreme_columns(n: int, s
     assert proof.is_never_negative(cost) is expected
 
 
-def test_many_corners_are_looked_at_in_floats_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The decision is the same, and so is the gap unless floats mistake the worst corner."""
-    rng = np.random.default_rng(1)
-    losses = [None, AVERAGE, [[0, 1, 1], [2, 0, 0]], *(rng.integers(0, 5, (3, 3)).tolist() for _ in range(4))]
-    cases = [(kernel.channel, loss) for kernel in sv.geometry.kernels(line(3), HALF) for loss in losses]
-    complete = [sv.design.universal_gap(m, line(3), alpha=HALF, loss=loss) for m, loss in cases]
-    monkeypatch.setattr("sievert.design._universal.COMPLETE", 0)
-    for (mechanism, loss), expected in zip(cases, complete, strict=True):
-        found = sv.design.universal_gap(mechanism, line(3), alpha=HALF, loss=loss)
-        assert (found.holds, found.gap) == (expected.holds, expected.gap)
-        assert found.worst is found.holds
-        verified(found)
-
-
 @pytest.mark.parametrize("eps", [1e-6, 3e-9, 1e-9, 1e-10, 1e-12])
 def test_a_small_level_makes_no_large_gap(eps: float) -> None:
     # No private mechanism gains more than ε over saying nothing, so no gap is larger.

@@ -10,7 +10,6 @@ import pytest
 from numpy.typing import NDArray
 
 import sievert as sv
-from sievert.design._closed_forms import peaks
 from sievert.measures import losses
 from sievert.measures.losses import lifted, restricted
 from sievert.spaces import Edges
@@ -288,10 +287,6 @@ class TestFernandesDiscrete:
             loss = sv.losses.matrix(table)
             blind = sv.remap(sv.Channel([[1], [1], [1]]), prior, loss).without_release
             assert best(metric, loss, prior) == blind
-
-    def test_peaks(self) -> None:
-        assert peaks(1 - np.eye(3)).tolist() == [0, 1, 2]  # type: ignore[union-attr]
-        assert peaks(np.abs(np.subtract.outer(np.arange(3), np.arange(3.0)))) is None
 
 
 class TestLines:

@@ -7,12 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sievert.channels import Channel
 from sievert.errors import EstimationError
-from sievert.estimation import _plane, estimate, identifiability, prove_likelihood
-from sievert.estimation._operators import certified_gap, group_operator, iterate, log_likelihood
-from sievert.estimation._plane import PlaneOperator, accelerated
-from sievert.estimation._reports import Group, read_reports
+from sievert.estimation import estimate, identifiability, prove_likelihood
 
 
 def town(shape):
@@ -45,50 +41,6 @@ def test_products_are_those_of_the_matrix(map_noise, rows, columns, step, seed):
     grid = values.reshape(rows, columns)
     assert np.abs(noise.matvec(values) - matrix @ values).max() <= noise.products.error(grid)
     assert noise.products.error(weights.reshape(rows, columns)) < 1e-11 * weights.sum()
-
-
-@pytest.fixture
-def both(map_noise, monkeypatch):
-    """The operator of transforms and that of the matrix, for the same reports on a small map."""
-    noise = map_noise(9, 11, "1/2")
-    counts = counted(noise, town((9, 11)), 2000, 4)
-    group = Group(counts.astype(float), noise.over_cells())
-    dense = group_operator(noise.over_cells(), group)
-    monkeypatch.setattr(_plane, "SMALL", 0)
-    fast = group_operator(noise.over_cells(), group)
-    assert isinstance(fast, PlaneOperator)
-    return dense, fast, counts[counts > 0] / counts.sum()
-
-
-def test_certified_gap_is_never_below_the_exact_one(both):
-    dense, fast, shares = both
-    for p in (np.full(99, 1 / 99), town((9, 11))):
-        exact = certified_gap(dense, shares, p)
-        assert exact <= certified_gap(fast, shares, p) <= exact + 1e-6
-        assert log_likelihood(fast, shares, p) == pytest.approx(log_likelihood(dense, shares, p), abs=1e-11)
-
-
-def test_extrapolation_reaches_the_gap_in_fewer_rounds(both):
-    _, fast, shares = both
-    start = np.full(99, 1 / 99)
-    found = accelerated(fast, shares, start, 1e-4, 20_000)
-    slow = iterate(fast, shares, start, 1e-4, 20_000)
-    assert found.gap <= 1e-4
-    assert found.iterations < slow.iterations / 3
-    assert found.mean_log_likelihood == pytest.approx(slow.mean_log_likelihood, abs=1e-4)
-    assert found.distribution.sum() == pytest.approx(1)
-
-
-def test_an_output_out_of_sight_makes_the_gap_infinite(map_noise, monkeypatch):
-    """What a transform cannot tell from 0 is not divided by."""
-    monkeypatch.setattr(_plane, "SMALL", 0)
-    noise = map_noise(3, 60, "2")
-    counts = np.zeros(180)
-    counts[[0, 179]] = 10
-    operator = group_operator(noise.over_cells(), Group(counts, noise.over_cells()))
-    p = np.zeros(180)
-    p[0] = 1.0
-    assert certified_gap(operator, np.array([0.5, 0.5]), p) == math.inf
 
 
 def test_small_maps_are_solved_exactly(map_noise):
@@ -157,4 +109,5 @@ def test_without_epsilon_all_is_open(map_noise):
     found = estimate(counts, noise, interval="none")
     assert found.unique is False
     assert not identifiability(noise.finite()).complete
-    assert isinstance(read_reports(counts, noise).groups[0].channel, Channel)
+    listed = estimate(counts, noise.finite(), interval="none")
+    assert found.mean_log_likelihood == pytest.approx(listed.mean_log_likelihood, abs=1e-12)

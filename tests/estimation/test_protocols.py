@@ -7,8 +7,7 @@ import pytest
 
 import sievert as sv
 from sievert.errors import EstimationError
-from sievert.estimation.protocols._base import randomised_response, unary
-from sievert.estimation.protocols._hashing import HashedReports, local_hashing
+from sievert.estimation.protocols import HashedReports, local_hashing, randomised_response, unary
 
 TRUTH = np.array([0.5, 0.25, 0.15, 0.1, 0.0, 0.0])
 PROTOCOLS = {

@@ -10,8 +10,6 @@ from scipy.optimize import linprog
 
 import sievert as sv
 from sievert.errors import MetricError
-from sievert.estimation import _transport as transport_general
-from sievert.estimation._transport import SMALL_GRAPH
 
 
 def check(found: sv.results.Transport, p: np.ndarray, q: np.ndarray, distances: np.ndarray) -> None:
@@ -91,7 +89,6 @@ def test_discrete_is_total_variation() -> None:
 
 def test_a_large_graph_is_a_flow_along_its_edges() -> None:
     metric = sv.metrics.grid(38, 40)
-    assert metric.size > SMALL_GRAPH
     p, q = random_pair(np.random.default_rng(3), metric.size)
     found = sv.kantorovich(p, q, metric)
     assert found.method == "graph flow"
@@ -119,20 +116,6 @@ def test_one_point_and_equal_distributions() -> None:
     for metric in (sv.metrics.line(6), sv.metrics.discrete(6), sv.metrics.cycle(6)):
         found = sv.kantorovich(p, p, metric)
         assert found.value == 0 and found.plan.toarray() == pytest.approx(np.diag(p))
-
-
-def test_without_numba_a_linear_program_answers(monkeypatch) -> None:
-    metric = sv.metrics.euclidean(np.random.default_rng(5).random((25, 2)))
-    p, q = random_pair(np.random.default_rng(6), 25)
-    expected = sv.kantorovich(p, q, metric)
-    monkeypatch.setattr("sievert.numerics.COMPILED", False)
-    called = []
-    real = transport_general._program
-    monkeypatch.setattr(transport_general, "_program", lambda *a: called.append(1) or real(*a))
-    found = sv.kantorovich(p, q, metric)
-    assert called
-    check(found, p, q, metric.matrix)
-    assert found.value == pytest.approx(expected.value, abs=1e-10)
 
 
 def test_bad_input_is_named() -> None:

@@ -12,10 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sievert as sv
-from sievert.channels import CellNoise, GaussianLaw, GeometricLaw, NoiseLaw, Privacy, SumNoise
+from sievert.channels import CellNoise, GeometricLaw, NoiseLaw, Privacy, SumNoise
 from sievert.measures import MatrixAdversary, Windows
-from sievert.observations import RecordView, _line_once, record_view
-from sievert.observations._gain_bounds import told
+from sievert.observations import RecordView, record_view
 from sievert.policies import Statistic, statistic_of_cells
 
 EPS = [1e-6, 0.01, 0.5, 3.0, 40.0, 800.0]
@@ -163,41 +162,6 @@ def test_many_releases_are_bounded() -> None:
     assert once.after == found.lower < found.upper < once.after * view.growth**3
     assert 0.9 < view.gain(adversary, 10_000).upper < 0.92
     assert view.gain(adversary, 10_000_000).upper == 1.0
-
-
-def test_what_is_told_by_a_class() -> None:
-    """Values of one amount are never told apart: the limit is the best window of each amount."""
-    view = line([0, 1, 0, 1, 0, 1], 0.5, [0.1, 0.3, 0.2, 0.1, 0.2, 0.1])
-    for radius, limit in [(0, 0.5), (1, 0.8), (2, 1.0), (math.inf, 1.0)]:
-        assert told(windows(range(6), radius), view.classes) == pytest.approx(limit, rel=1e-14)
-        for releases in (1, 50):
-            listed = view.gain(sv.gains.within(sv.metrics.line(6), radius), releases)
-            found = view.gain(windows(range(6), radius), releases)
-            assert found.exact and found.after == pytest.approx(listed.after, rel=1e-13)
-        assert view.gain(windows(range(6), radius), 1000).after == pytest.approx(limit, rel=1e-9)
-
-
-@given(lines())
-def test_what_is_told_as_by_a_table(drawn: tuple[list[int], list[float], list[float], float]) -> None:
-    amounts, positions, belief, radius = drawn
-    classes = line(amounts, 0.5, belief).classes
-    listed = told(sv.gains.within(sv.metrics.line(positions), radius), classes)
-    assert told(windows(positions, radius), classes) == pytest.approx(listed, rel=1e-13)
-
-
-def test_where_the_search_does_not_hold(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Other noise, amounts in another order, lines too long to search: every output, or bounds."""
-    positions, belief = [0, 1, 2, 3], [0.1, 0.2, 0.3, 0.4]
-    for law, amounts in [(GaussianLaw(Fraction(2)), [0, 1, 2, 3]), (0.5, [0, 5, 1, 2])]:
-        view = line(amounts, law, belief)
-        listed = view.gain(sv.gains.within(sv.metrics.line(positions), 1))
-        found = view.gain(windows(positions, 1))
-        assert found.exact and found.after == pytest.approx(listed.after, rel=1e-12)
-    exact = line(positions, 0.05, belief).gain(windows(positions, 0)).after
-    monkeypatch.setattr(_line_once, "LARGEST_SEARCH", 3)
-    monkeypatch.setattr(_line_once, "LARGEST_WALK", 3)
-    bound = line(positions, 0.05, belief).gain(windows(positions, 0))
-    assert not bound.exact and bound.lower <= exact <= bound.upper < 1
 
 
 def test_a_histogram_of_a_long_line_is_enclosed() -> None:

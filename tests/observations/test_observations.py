@@ -2,7 +2,6 @@
 
 import math
 from itertools import product
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,12 +12,10 @@ from scipy.stats import norm
 import sievert as sv
 from sievert import testing
 from sievert.errors import ChannelError, GainError, PriorError
-from sievert.observations import _success as module
 from sievert.observations import observations_until_each
-from sievert.observations._approximations import _expectation, _normal_expectation, confusion_bounds
-from sievert.observations._success import BOUNDS, EXACT, SIMULATION, attack_on
-from sievert.observations._types import TypeTable
 
+# What results say of how they were found.
+EXACT, BOUNDS, SIMULATION = "exact by types", "certified bounds", "simulation, 99.9 % interval"
 COIN = sv.Channel([["3/5", "2/5"], ["2/5", "3/5"]])
 
 
@@ -37,27 +34,6 @@ def sequences(channels: list[sv.Channel]) -> np.ndarray:
 
 def float_prior(prior: object) -> np.ndarray:
     return np.asarray(prior, dtype=float)
-
-
-# ── types ────────────────────────────────────────────────────────────────────────────────────────
-
-
-@pytest.mark.parametrize("outputs, most", [(1, 4), (2, 6), (3, 5), (4, 4), (5, 3)])
-def test_types_of_fewer_observations_come_first(outputs: int, most: int) -> None:
-    channel = random_channel(3, outputs, 1)
-    table = TypeTable(channel.log_matrix, most)
-    for n in range(1, most + 1):
-        types = np.exp(np.concatenate([logs for _, logs in table.blocks(n)], axis=1))
-        listed = channel.repeated(n).matrix
-        assert types.shape == listed.shape
-        assert np.allclose(np.sort(types, axis=1), np.sort(listed, axis=1), rtol=1e-12)
-        assert np.allclose(types.sum(axis=1), 1, rtol=1e-12)
-    rank = {tuple(counts): i for i, counts in enumerate(table.counts.tolist())}
-    for i, counts in enumerate(table.counts.tolist()):
-        for j, count in enumerate(counts):
-            if count:
-                before = [c - (k == j) for k, c in enumerate(counts)]
-                assert table.before[i, j] == rank[tuple(before)]
 
 
 # ── success ──────────────────────────────────────────────────────────────────────────────────────
@@ -149,82 +125,6 @@ def test_the_curves_of_the_issue() -> None:
 # ── bounds and simulation ────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("n", [1, 4, 30, 300])
-def test_bounds_on_a_pair_contain_the_exact_error(seed: int, n: int) -> None:
-    generator = np.random.default_rng(seed)
-    matrix = generator.dirichlet(np.full(3, 0.5), 2)
-    if seed % 3 == 2:
-        matrix[0, 0] = 0
-        matrix /= matrix.sum(axis=1, keepdims=True)
-    logs = sv.Channel(matrix).log_matrix
-    prior = generator.dirichlet([1, 1])
-    exact = sv.success_probability(sv.Channel(matrix), prior, n).missing_bits * -math.log(2)
-    low, high = confusion_bounds([(logs[0], logs[1], n)], *np.log(prior))
-    assert low <= exact + 1e-9
-    assert exact - 1e-9 <= high
-    if n <= 30:
-        assert high - low < 0.2 or exact < -60
-
-
-@pytest.mark.parametrize("n", [201, 20001])
-def test_bounds_allow_for_rounding_of_every_observation(n: int) -> None:
-    """The majority is wrong more than half of the time: a binomial tail, in integers."""
-    term, tail = math.comb(n, n // 2 + 1) * 2 ** (n // 2 + 1) * 3 ** (n // 2), 0
-    for wrong in range(n // 2 + 1, n + 1):
-        tail += term
-        term = term * 2 * (n - wrong) // (3 * (wrong + 1))
-    # log(tail / 5^n), the first being some 10^4 digits long.
-    digits = max(tail.bit_length() - 1000, 0)
-    exact = math.log(tail >> digits) + digits * math.log(2) - n * math.log(5)
-    coin = np.log([0.6, 0.4])
-    low, high = confusion_bounds([(coin, coin[::-1], n)], math.log(0.5), math.log(0.5), 1 << 18)
-    noise = 1e-15 * n
-    assert low - noise <= exact <= high + noise
-    assert high - low >= 1e-15 * n
-
-
-def test_bounds_do_not_depend_on_how_observations_are_split() -> None:
-    logs = random_channel(2, 5, 12).log_matrix
-    whole = confusion_bounds([(logs[0], logs[1], 10)], -0.7, -0.7)
-    parts = confusion_bounds([(logs[0], logs[1], 4), (logs[0], logs[1], 6)], -0.7, -0.7)
-    assert parts == pytest.approx(whole, abs=1e-6)
-
-
-@pytest.mark.parametrize("rows", [2, 3, 5])
-@pytest.mark.parametrize("n", [1, 8, 40])
-def test_bounds_contain_the_exact_success(rows: int, n: int) -> None:
-    attack = attack_on(random_channel(rows, 3, rows), np.arange(1, rows + 1) / (rows * (rows + 1) / 2))
-    exact, bounds = attack.exactly(n), attack.bounded(n)
-    assert bounds.lower <= exact.value * (1 + 1e-12)
-    assert exact.value <= bounds.upper * (1 + 1e-12)
-    if rows == 2:
-        assert bounds.upper - bounds.lower < 2e-3
-
-
-def test_simulation_covers_the_exact_success() -> None:
-    """99.9 % intervals, seeds fixed: 40 of them all hold with probability above 0.96."""
-    attack = attack_on(random_channel(4, 3, 13))
-    exact = attack.exactly(12)
-    for seed in range(40):
-        found = attack.simulated(12, attack.bounded(12), seed)
-        assert found.method == SIMULATION
-        assert found.lower <= exact.value <= found.upper
-        assert found.upper - found.lower < 0.05
-
-
-def test_a_curve_too_large_for_types(monkeypatch: pytest.MonkeyPatch) -> None:
-    channel = random_channel(3, 3, 14)
-    exact = sv.observations.success_curve(channel, None, range(1, 41)).values
-    monkeypatch.setattr(module, "LARGEST_WORK", 1000)
-    monkeypatch.setattr(module, "LARGEST_TABLE", 24 * 100)
-    found = sv.observations.success_curve(channel, None, range(1, 41), rng=1)
-    assert EXACT in found.methods
-    assert len(found.methods) > 1
-    for point, value in zip(found.points, exact, strict=True):
-        assert point.lower - 1e-12 <= value <= point.upper + 1e-12
-
-
 def test_the_way_is_always_said() -> None:
     wide = random_channel(36, 36, 15, 0.3)
     found = sv.success_probability(wide, None, 10, rng=0)
@@ -270,22 +170,6 @@ def test_losses_with_equal_rows_tend_to_their_limit() -> None:
     # Knowing the class {1, 2} the best guess is 1, which costs 1 with probability 0.2.
     assert found.limit == pytest.approx(0.2)
     assert found.value == pytest.approx(0.2, abs=1e-6)
-
-
-@pytest.mark.parametrize("loss", [sv.losses.absolute(4), sv.losses.shannon(4), sv.gains.tries(4, 2)], ids=str)
-def test_bounds_and_simulation_of_losses(loss, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sievert.observations import _expected_losses as expected_losses
-
-    channel = random_channel(4, 3, 18)
-    exact = {
-        n: sv.observations.expected_loss(channel, loss=loss, prior=None, observations=n).value
-        for n in (3, 20, 400)
-    }
-    monkeypatch.setattr(expected_losses, "LARGEST_TABLE", 1)
-    for n, value in exact.items():
-        found = sv.observations.expected_loss(channel, loss=loss, prior=None, observations=n, rng=2)
-        assert found.method in (BOUNDS, SIMULATION)
-        assert found.lower - 1e-12 <= value <= found.upper + 1e-12
 
 
 # ── breaches at n and by n ───────────────────────────────────────────────────────────────────────
@@ -416,25 +300,6 @@ def test_theorem_7_gives_the_slope_of_the_breach_at_n() -> None:
     assert slope == pytest.approx(found.rate_bits + 0.5 / 200, rel=0.02)
     assert (np.diff(found.by) >= -1e-12).all()
     assert (found.by >= found.at - 1e-12).all()
-
-
-def test_simulated_breaches(monkeypatch: pytest.MonkeyPatch) -> None:
-    from sievert.observations import _breach_times as breach_times
-
-    exact = sv.observations.breach_curve(COIN, None, [0], 0.5, 10)
-    monkeypatch.setattr(breach_times, "LARGEST_TABLE", 1)
-    found = sv.observations.breach_curve(COIN, None, [0], 0.5, 10, rng=3)
-    assert found.method == SIMULATION
-    assert found.exact_until == 0
-    both = np.array([exact.at, exact.by])
-    assert ((found.lower <= both) & (both <= found.upper)).all()
-    assert (found.upper - found.lower).max() < 0.06
-    monkeypatch.setattr(breach_times, "LARGEST_TABLE", 6 * 6)
-    mixed = sv.observations.breach_curve(COIN, None, [0], 0.5, 10, rng=3)
-    assert 1 < mixed.exact_until < 10
-    assert mixed.at[: mixed.exact_until].tolist() == exact.at[: mixed.exact_until].tolist()
-    assert "then simulation" in mixed.method
-    assert ((mixed.lower <= both) & (both <= mixed.upper)).all()
 
 
 def test_zero_likelihoods_and_impossible_secrets() -> None:
@@ -571,15 +436,6 @@ def test_numbers_beyond_reach_are_said_to_be_so() -> None:
     assert budget.queries == (1 << 62) - 1 and budget.too_many is None
 
 
-@pytest.mark.parametrize("times", [10, 1000, 10**5])
-def test_the_normal_distribution_agrees_with_the_grid(times: int) -> None:
-    rows = np.log([[0.5, 0.3, 0.2], [0.49, 0.31, 0.2]])
-    tilted = [(np.exp(rows[1]), rows[0] - rows[1], times)]
-    low, high = _expectation(tilted, 0.1, 0.4, 1 << 16)
-    least, most = _normal_expectation(tilted, 0.1, 0.4)
-    assert least <= high and low <= most
-
-
 @pytest.mark.slow
 def test_a_long_loss_curve_is_bounded_by_some_of_its_points() -> None:
     """Between the numbers that are looked at, the loss never rises; single questions fall within."""
@@ -615,25 +471,3 @@ def test_points_between_others_are_bounds() -> None:
     )
     assert all(point.exact == (point.method == "exact by types") for point in curve.points)
     assert not all(point.exact for point in curve.points)
-
-
-def test_what_is_exact_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    from sievert.observations import _breach_times as times
-
-    counted, exactly = [], times._exactly
-
-    def counting(*arguments: Any) -> Any:
-        counted.append(arguments[2])
-        return exactly(*arguments)
-
-    monkeypatch.setattr(times, "_exactly", counting)
-    channel = sv.continuous.truncated_laplace(2.0).pixelated(12, 8)
-    arguments = {"predicate": [channel.inputs[0]], "level": 2.5}
-    found = sv.observations.observations_until_breach(channel, 0.9, **arguments, rng=1)
-    assert found.searched > 64
-    assert len(counted) == 1
-    # A curve of the same length says the same.
-    curve = sv.observations.breach_curve(channel, **arguments, observations=found.searched, rng=1)
-    assert curve.exact_until == counted[0]
-    assert found.most == 1 + int(np.flatnonzero(curve.lower[1] >= 0.9)[0])
-    assert found.least == 1 + int(np.flatnonzero(curve.upper[1] >= 0.9)[0])

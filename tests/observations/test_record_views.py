@@ -17,7 +17,6 @@ from sievert.channels import CellNoise, GaussianLaw, GeometricLaw, NoiseLaw, Pri
 from sievert.errors import GainError
 from sievert.measures import Adversary
 from sievert.observations import RecordView, guessed_together, record_view
-from sievert.observations._view_samples import gains_on_even_line
 from sievert.policies import Statistic, statistic_of_cells
 
 LAWS = [
@@ -240,22 +239,6 @@ def test_gains_over_a_table_against_simulation(releases: int) -> None:
         assert found.lower <= found.after <= found.upper
 
 
-@pytest.mark.parametrize(
-    ("amounts", "eps", "releases"),
-    [(range(11), 0.5, 3), (range(0, 61, 3), 2.0, 4), (range(5, 222, 7), 0.02, 50), (range(300), 40.0, 2)],
-)
-def test_guesses_on_an_even_line_are_those_of_all_beliefs(amounts: range, eps: float, releases: int) -> None:
-    """The series between outputs against the likelihood of every value, on the same draws."""
-    view = line(amounts, eps)
-    found = gains_on_even_line(view.noise.law, view.line, 1, releases, 500, np.random.default_rng(3))
-    generator, places = np.random.default_rng(3), np.array(amounts)
-    true = places[generator.integers(len(places), size=500)]
-    noisy = true + view.noise.law.simulated(generator, releases * 500).reshape(releases, 500)
-    logs = sum(view.noise.law.log_pmf(row - places[:, None]) for row in noisy)
-    beliefs = np.exp(logs - logs.max(axis=0))
-    assert found == pytest.approx(beliefs.max(axis=0) / beliefs.sum(axis=0), rel=1e-11)
-
-
 def test_uneven_lines_are_simulated_belief_by_belief() -> None:
     assert line(range(9), 0.5).line.is_even
     for view in (line([0, 1, 3], 0.5), line([0, 0, 1], 0.5), line([0, 1], 0.5, [0.3, 0.7])):
@@ -287,26 +270,6 @@ def test_what_is_not_exact_is_enclosed() -> None:
     drawn = view.simulated(4, rng=2, samples=20_000, adversary=adversary)
     assert found.lower <= drawn.upper and drawn.lower <= found.upper
     assert found.method.startswith("bound")
-
-
-def test_many_different_beliefs_are_enclosed() -> None:
-    """More beliefs than are sorted: rounded together and apart, with a narrow interval around the truth."""
-    from sievert.observations import _largest
-
-    belief = np.random.default_rng(3).exponential(size=400)
-    view = table(400, 0.3, belief / belief.sum())
-    exact = view.gain(sv.gains.identity(400), 30)
-    several = view.gain(sv.gains.tries(400, 3), 30)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_largest, "LARGEST_EVENTS", 4_000)
-        patch.setattr(_largest, "LARGEST_WORK", 400_000)
-        rounded = view.gain(sv.gains.identity(400), 30)
-        fewer = view.gain(sv.gains.tries(400, 3), 30)
-    assert exact.exact and not rounded.exact
-    assert rounded.lower <= exact.after <= rounded.upper
-    assert rounded.upper / rounded.lower < 1.01
-    assert fewer.lower <= several.upper and several.lower <= fewer.upper
-    assert fewer.upper / fewer.lower < 1.03
 
 
 def test_shared_cells() -> None:

@@ -13,10 +13,7 @@ from sievert import testing
 from sievert.errors import GainError
 from sievert.files import load_scenario
 from sievert.measures import record_leakage
-from sievert.observations import _repeats as repeats
 from sievert.observations import guess_limit, releases_within, repeated_guess
-from sievert.observations._repeats import _bound, _situations
-from sievert.policies import Answers
 
 
 def by_enumeration(
@@ -45,7 +42,6 @@ def test_repeated_guess_against_enumeration(data: st.DataObject, policy: sv.Poli
     exact = by_enumeration(channel, policy, query, prior, times)
     assert found.exact
     assert found.guess == pytest.approx(exact, abs=1e-9)
-    assert exact <= repeated_guess_bound(channel, answers, times, prior) + 1e-12
 
 
 def test_the_census_is_audited_exactly() -> None:
@@ -61,7 +57,6 @@ def test_the_census_is_audited_exactly() -> None:
     assert ten.guess == pytest.approx(0.3114, abs=5e-5)
     truth = sv.Channel.identity(answers.labels)
     assert repeated_guess(truth, answers, 1, prior).guess == pytest.approx(0.4)
-    assert repeated_guess_bound(channel, answers, 10**6, prior) == pytest.approx(0.4)
 
 
 @given(st.data(), st.integers(1, 5))
@@ -79,21 +74,6 @@ def test_equal_rows_are_one_class() -> None:
     channel = sv.Channel([[1, 0], [1, 0], [0, 1]])
     answers = sv.Query.record().answers(sv.Policy.local(3))
     assert repeated_guess(channel, answers, 5, [0.5, 0.3, 0.2]).guess == pytest.approx(0.7)
-    assert repeated_guess_bound(channel, answers, 5, [0.5, 0.3, 0.2]) == pytest.approx(0.7)
-
-
-def test_too_many_types_give_a_bound_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    channel = sv.mechanisms.exponential(sv.metrics.line(30), 0.5)
-    answers = sv.Query.record().answers(sv.Policy.metric(sv.metrics.line(30)))
-    found = repeated_guess(channel, answers, 10)
-    assert not found.exact
-    assert found.guess == repeated_guess_bound(channel, answers, 10)
-    assert "at most" in str(found)
-    small = sv.mechanisms.randomised_response(3, eps=1.0)
-    answers = sv.Query.record().answers(sv.Policy.local(3))
-    assert "exactly" in str(repeated_guess(small, answers, 4))
-    monkeypatch.setattr(repeats, "LARGEST_WORK", 1)
-    assert not repeated_guess(small, answers, 4).exact
 
 
 def test_limits_of_repetition() -> None:
@@ -102,8 +82,6 @@ def test_limits_of_repetition() -> None:
     assert repeated_guess(sv.Channel.null(2), answers, 1000).guess == pytest.approx(0.5)
     assert repeated_guess(sv.mechanisms.warner(), answers, 1).guess == pytest.approx(0.75)
     assert repeated_guess(sv.mechanisms.warner(), answers, 2000).guess == pytest.approx(1)
-    assert repeated_guess_bound(sv.mechanisms.warner(), answers, 10**6) == 1
-    assert math.isclose(repeated_guess_bound(sv.Channel.null(2), answers, 1000), 0.5)
     with pytest.raises(GainError, match="observations is 0; it must be a whole number"):
         repeated_guess(sv.mechanisms.warner(), answers, 0)
 
@@ -177,10 +155,3 @@ def test_what_any_number_of_releases_tells() -> None:
     result = sv.audit(scenario)
     assert result.guess_limit == pytest.approx(0.4)
     assert result.releases_within.releases is None
-
-
-def repeated_guess_bound(
-    channel: sv.Channel, answers: Answers, observations: int, prior: object = None
-) -> float:
-    """Upper bound on the best guess about one record after independent releases from the same data."""
-    return max(_bound(situation, observations) for situation in _situations(channel, answers, prior))

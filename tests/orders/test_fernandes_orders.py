@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import sievert as sv
+from sievert import deficiency
 from sievert.numerics import exact_solve
 from sievert.orders import Verdict, compare, refines
-from sievert.orders._deficiency import deficiency
 from sievert.testing import hull_distance, project
 
 TG, RR = sv.mechanisms.truncated_geometric, sv.mechanisms.randomised_response

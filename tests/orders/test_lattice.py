@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sievert as sv
-from sievert import testing
+from sievert import deficiency, testing
 from sievert.orders import refines
-from sievert.orders._deficiency import deficiency
 from sievert.orders.lattice import NoBoundError, in_both_hulls, join, meet
 from sievert.testing import project
 

@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sievert as sv
-from sievert import testing
+from sievert import deficiency, testing
 from sievert.orders import refines
-from sievert.orders._deficiency import deficiency
 
 ORDERS = ("average", "max", "privacy")
 exact_channels = testing.channels(form="exact", sparse=True)

@@ -10,8 +10,7 @@ import pytest
 
 import sievert as sv
 from sievert.errors import EstimationError, TooLargeError
-from sievert.estimation import prove_likelihood
-from sievert.estimation._transport import prove_transport
+from sievert.estimation import prove_likelihood, prove_transport
 from sievert.proofs import proof_from_dict, save_proof
 
 

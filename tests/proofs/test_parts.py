@@ -46,7 +46,7 @@ from sievert.proofs._space import METRIC_ERROR, _enclosed, exact_power
 from sievert.proofs._universal import UniversalProof
 from sievert.proofs._universal_theorems import is_single_crossing
 from sievert.proofs._worst import WorstLeakageProof, shown_value
-from sievert.spaces._metric import Edges
+from sievert.spaces import Edges
 
 HALF, ONE = Fraction(1, 2), Fraction(1)
 

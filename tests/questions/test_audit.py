@@ -12,8 +12,7 @@ from sievert.files import Scenario, load_scenario
 from sievert.questions import Check
 from sievert.questions.audit import Audit
 from sievert.report import Picture
-from sievert.report._audit_pictures import pictures
-from sievert.report.audit import lines, page
+from sievert.report.audit import content, lines, page
 
 EXAMPLES = sorted(Path("examples").glob("*.toml"))
 
@@ -28,7 +27,7 @@ def page_of(scenario: Scenario, result: Audit) -> str:
 
 
 def pictures_of(scenario: Scenario, result: Audit) -> list[Picture]:
-    return pictures(result, scenario)
+    return list(content(result, scenario).pictures)
 
 
 def written(folder: Path, text: str) -> Scenario:

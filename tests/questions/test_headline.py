@@ -23,13 +23,6 @@ def test_the_headline_is_what_the_audit_says(name):
     assert {**found.to_dict(), **first.to_dict()} == found.to_dict()
 
 
-def test_the_headline_asks_for_no_more_than_it_says(monkeypatch):
-    scenario = sv.load("examples/commute-reports.toml").replaced({"accept": None})
-    monkeypatch.setattr("sievert.questions._headline.findings", lambda view: pytest.fail("asked"))
-    monkeypatch.setattr("sievert.limits.worst_leakage", lambda *given: pytest.fail("asked"))
-    assert "guessed with probability" in str(headline(scenario))
-
-
 def test_what_was_seen_stays_with_the_scenario():
     scenario = sv.load("examples/survey-response.toml")
     assert seen(scenario) is seen(scenario)

@@ -9,7 +9,7 @@ import sievert as sv
 from sievert.errors import FileError
 from sievert.files import load_scenario
 from sievert.observations import OneRecord, record_view
-from sievert.questions._seen import belief_of
+from sievert.questions import belief_of
 from sievert.questions.breach import breach_of
 from sievert.questions.compare import replacement
 from sievert.report.breach import lines

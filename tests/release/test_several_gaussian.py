@@ -16,11 +16,10 @@ from sievert.limits import planned_claim
 from sievert.mechanisms import privacy
 from sievert.policies import Policy, Query, joint_moves
 from sievert.questions import seen
-from sievert.questions._record_breach import told_apart
 from sievert.questions.breach import breach_of
 from sievert.release._plan import make_plan
 from sievert.release._relations import cost
-from sievert.report.ledger import _pictures
+from sievert.report import ledger
 from sievert.report.release import page as release_page
 
 HEAD = """version = 1
@@ -253,17 +252,16 @@ def test_breaches_are_followed_through_all_tables(tmp_path: Path) -> None:
     # Values are all combinations of both tables: the guess is a product.
     view = seen(scenario)
     assert found.found.success[0].value == pytest.approx(view.record.after, rel=1e-12)
-    easiest, hardest = (told_apart(scenario.channel, view, far) for far in (False, True))
-    assert list(easiest.inputs) == [("north", 0), ("south", 3)]
+    rates = found.found.rates
+    assert rates.average.pair == (("north", 0), ("south", 3))
     reach = np.arange(-150.0, 151.0)
 
     def overlap(law: GaussianLaw, steps: int) -> float:
         return float(np.exp((law.log_pmf(reach) + law.log_pmf(reach - steps)) / 2).sum())
 
-    both = np.exp(easiest.log_matrix.sum(axis=0) / 2).sum()
-    assert both == pytest.approx(overlap(people, 1) ** 2 * overlap(ages, 3), rel=1e-9)
-    least = np.exp(hardest.log_matrix.sum(axis=0) / 2).sum()
-    assert least == pytest.approx(max(overlap(people, 1) ** 2, overlap(ages, 1)), rel=1e-9)
+    # Noise is symmetric: Chernoff's bound is least halfway, where it is the overlap.
+    assert 2**-rates.average.bits == pytest.approx(overlap(people, 1) ** 2 * overlap(ages, 3), rel=1e-9)
+    assert 2**-rates.utility.bits == pytest.approx(max(overlap(people, 1) ** 2, overlap(ages, 1)), rel=1e-9)
 
 
 def test_breaches_of_a_quantile_are_refused_with_the_reason(tmp_path: Path) -> None:
@@ -340,6 +338,6 @@ def test_pages_draw_what_was_spent_on_what(tmp_path: Path) -> None:
     assert "What each table costs" in release_page(sv.release.preview(scenario), scenario)
     done = sv.release.run(scenario)
     assert "What each table costs" in release_page(done, scenario)
-    figure = next(iter(_pictures(sv.release.account(tmp_path / "budget.toml")))).figure
+    figure = ledger.content(sv.release.account(tmp_path / "budget.toml")).pictures[0].figure
     assert list(figure.data[0].x) == [0.8, 9.2]
     assert list(figure.layout.yaxis.ticktext) == [done.id, "left"]

@@ -7,8 +7,9 @@ from xml.etree import ElementTree
 import pytest
 
 import sievert as sv
-from sievert.report import Page, Picture, _page, page_html
-from sievert.report.plots import _drawing
+from sievert.report import Page, Picture, page_html
+
+STILL = r'<noscript><img class="still"[^>]*base64,([^"]+)"></noscript>'
 
 
 @pytest.fixture
@@ -21,9 +22,9 @@ def test_a_figure_without_a_browser_carries_its_numbers(figure, monkeypatch):
     monkeypatch.setenv("SIEVERT_BROWSER", "")
     bundle = figure._repr_mimebundle_()
     assert "image/png" not in bundle
-    assert "<table>" in _drawing._table(figure)
-    assert "0.75" in _drawing._table(figure) or "75" in _drawing._table(figure)
-    assert figure._repr_html_() == _drawing._table(figure) == bundle["text/html"]
+    html = figure._repr_html_()
+    assert html == bundle["text/html"] and "<table>" in html and "<img" not in html
+    assert "0.75" in html or "75" in html
 
 
 @pytest.mark.usefixtures("browser")
@@ -66,17 +67,9 @@ def test_a_browser_that_fails_is_none(figure, monkeypatch, tmp_path):
     broken.write_text("#!/bin/sh\nexit 1\n")
     broken.chmod(0o755)
     monkeypatch.setenv("SIEVERT_BROWSER", str(broken))
-    assert _drawing.still(figure) is None
-    assert _drawing.stills([figure, figure]) == (None, None)
-
-
-@pytest.mark.usefixtures("browser")
-def test_chromium_draws_it_once(figure):
-    first = _drawing.still(figure)
-    assert first is not None
-    assert first.startswith(b"\x89PNG")
-    assert len(first) > 3000
-    assert _drawing.still(figure) is first
+    assert "image/png" not in figure._repr_mimebundle_()
+    page = page_of(figure)
+    assert "<img" not in page and page.count('<noscript><div class="scroll"><table>') == 2
 
 
 def page_of(figure):
@@ -86,21 +79,17 @@ def page_of(figure):
 
 
 @pytest.mark.usefixtures("browser")
-def test_a_page_holds_its_pictures_without_scripts(figure, monkeypatch):
-    """As SVG with the labels in it, the same in every run, below 2 MB; too long ones leave their table."""
+def test_a_page_holds_its_pictures_without_scripts(figure):
+    """As SVG with the labels in it, below 2 MB."""
     figure.update_layout(title="</script>")
     page = page_of(figure)
-    found = re.findall(r'<noscript><img class="still"[^>]*base64,([^"]+)"></noscript>', page)
+    found = re.findall(STILL, page)
     assert len(found) == 2
     for picture in map(b64decode, found):
         root = ElementTree.fromstring(picture)
         words = {text for item in root.iter() if (text := (item.text or "").strip())}
         assert {"yes", "no"} <= words
     assert len(page.encode()) < 2_000_000
-    _drawing._traced.cache_clear()
-    assert page_of(figure) == page
-    monkeypatch.setattr(_page, "MOST_STILLS", len(found[0]))
-    assert page_of(figure).count('class="still"') == 1
 
 
 def test_a_page_without_a_browser_holds_the_numbers(figure):

@@ -8,8 +8,7 @@ import pytest
 
 import sievert as sv
 from sievert.files import Scenario, load_scenario
-from sievert.questions import guess_by_eps, guess_by_releases, noise_picture, seen
-from sievert.questions._curves import MapOfNoise, NoiseOfCell
+from sievert.questions import MapOfNoise, NoiseOfCell, guess_by_eps, guess_by_releases, noise_picture, seen
 from sievert.report import audit as report
 from sievert.report import release
 

@@ -11,12 +11,9 @@ import pytest
 
 import sievert as sv
 from sievert.cli import main
-from sievert.design import Leak
 from sievert.questions.breach import breach_of
-from sievert.report import Page, Picture, breach, page_html
-from sievert.report._page import Table, drawing_library
-from sievert.report.design import _leak_words as design_words
-from sievert.report.plots._policies import policy_graph
+from sievert.report import Page, Picture, Table, breach, drawing_library, page_html
+from sievert.report.plots import policy_graph
 
 # Of plotly.js-cartesian-dist-min 4.1.1, as its registry hands it out.
 BUNDLE = "79542150855a52c567260e3137095dbe2b744e6d702a5cabe67da246942fba7a"
@@ -105,8 +102,3 @@ def test_every_sentence_about_breaches_is_on_the_page() -> None:
     for heading, sentences in breach.lines(found):
         for words in (heading, *sentences):
             assert words in shown
-
-
-def test_a_guess_that_a_release_leaves_as_it_was_is_a_share() -> None:
-    leak = Leak("within 300", 0.08708000000000002, 0.08708, False)
-    assert design_words((leak,)).endswith(": 8.71% → 8.71%")

@@ -15,6 +15,7 @@ from sievert.questions.limits import limit_curves, limits_of
 from sievert.report import (
     Page,
     Picture,
+    Table,
     audit,
     breach,
     compare,
@@ -25,9 +26,7 @@ from sievert.report import (
     page_html,
     release,
 )
-from sievert.report._page import Table
-from sievert.report.plots._channels import channel_heatmap, hypers
-from sievert.report.plots._policies import policy_graph
+from sievert.report.plots import channel_heatmap, hypers, policy_graph
 
 DESKTOP, PHONE, NARROW = 1100, 500, 390
 

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sievert.errors import GraphError, TooLargeError
-from sievert.spaces import Graph, automorphisms, graphs
-from sievert.spaces._automorphisms import Automorphisms
+from sievert.spaces import Automorphisms, Graph, automorphisms, graphs
 
 Oracle = Callable[[str], ModuleType]
 

@@ -150,3 +150,8 @@ def test_counts_from_a_named_node() -> None:
     assert distance_counts(Graph.path("abcd"), "a") == (1, 1, 1, 1)
     with pytest.raises(GraphError, match="'z' is not one of the nodes"):
         distance_counts(Graph.path("abcd"), "z")
+
+
+@pytest.mark.parametrize("n", [2, 3, 10])
+def test_the_family_of_theorem_five_is_not_distance_regular(n: int) -> None:
+    assert not is_distance_regular(graphs.theorem_five(n))

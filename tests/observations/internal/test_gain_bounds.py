@@ -1,0 +1,93 @@
+"""Inside `_gain_bounds`: sums after many releases."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sievert as sv
+from sievert.channels import GeometricLaw, NoiseLaw, Privacy, SumNoise
+from sievert.measures import Nearness, Windows
+from sievert.observations import RecordView, record_view
+from sievert.observations._gain_bounds import Classes, told
+from sievert.policies import Statistic
+
+
+def test_nearness_is_closeness_without_a_table() -> None:
+    rng = np.random.default_rng(2)
+    positions = rng.permutation(np.cumsum(rng.integers(1, 5, size=8))).astype(float)
+    metric = sv.metrics.line(positions.tolist())
+    near, table = Nearness(metric.points, positions, "closeness"), sv.gains.closeness(metric)
+    joint = rng.dirichlet(np.ones(8), size=5).T
+    assert near.values(joint) == pytest.approx(table.values(joint), rel=1e-12)
+    assert near.best(joint) == table.best(joint)
+    assert near.matrix == pytest.approx(table.matrix)
+    assert near.sole_best(joint[:, 0]) == table.sole_best(joint[:, 0])
+    assert near.sole_best(np.full(8, 1 / 8)) is None
+    shuffled = near.for_secrets(tuple(metric.points[::-1]))
+    assert shuffled.values(joint[::-1]) == pytest.approx(table.values(joint), rel=1e-12)
+    assert isinstance(sv.gains.closeness(sv.metrics.line(range(4000))), Nearness)
+    place = np.array([0, 0, 1, 1, 1, 2, 3, 3])
+    classes = Classes(np.zeros(4, np.int64), np.arange(4), place, joint[:, 0])
+    for adversary in (near, sv.losses.shannon(8), sv.losses.guessing(8)):
+        listed = float(adversary.values(classes.columns()).sum())
+        assert told(adversary, classes) == pytest.approx(listed, rel=1e-12)
+
+
+def line(amounts: Sequence[int], law: NoiseLaw | float, belief: Sequence[float] | None = None) -> RecordView:
+    """Values at amounts of a sum."""
+    places = np.array(amounts, dtype=np.int64)
+    statistic = Statistic((), ((),), np.zeros(len(places), np.int64), places, Fraction(1), "sum")
+    noise = SumNoise(statistic, GeometricLaw(Privacy(law, None)) if isinstance(law, float) else law)
+    return record_view(noise, np.full(len(places), 1 / len(places)) if belief is None else np.array(belief))
+
+
+def windows(positions: Sequence[float], radius: float) -> Windows:
+    return Windows(tuple(positions), np.array(positions, dtype=np.float64), radius, "windows")
+
+
+@st.composite
+def lines(draw: st.DrawFn) -> tuple[list[int], list[float], list[float], float]:
+    """Amounts in the order of the values or against it, positions, beliefs (some 0) and a radius."""
+    size = draw(st.integers(2, 9))
+    gaps = draw(st.lists(st.integers(0, 6), min_size=size, max_size=size))
+    steps = draw(st.lists(st.sampled_from([0.1, 1.0, 2.5]), min_size=size, max_size=size))
+    weights = draw(st.lists(st.sampled_from([0, 1, 1, 2, 7, 1000]), min_size=size, max_size=size))
+    order = draw(st.permutations(range(size)))
+    sign = draw(st.sampled_from([1, -1]))
+    belief = np.array(weights, dtype=float) + (0 if any(weights) else 1)
+    amounts, positions = sign * np.cumsum(gaps), np.cumsum(steps)
+    radius = draw(st.sampled_from([0.0, 0.1, 0.2, 1.0, 2.5, 5.0, math.inf]))
+    chosen = list(order)
+    return (
+        amounts[chosen].tolist(),
+        positions[chosen].tolist(),
+        (belief / belief.sum())[chosen].tolist(),
+        radius,
+    )
+
+
+def test_what_is_told_by_a_class() -> None:
+    """Values of one amount are never told apart: the limit is the best window of each amount."""
+    view = line([0, 1, 0, 1, 0, 1], 0.5, [0.1, 0.3, 0.2, 0.1, 0.2, 0.1])
+    for radius, limit in [(0, 0.5), (1, 0.8), (2, 1.0), (math.inf, 1.0)]:
+        assert told(windows(range(6), radius), view.classes) == pytest.approx(limit, rel=1e-14)
+        for releases in (1, 50):
+            listed = view.gain(sv.gains.within(sv.metrics.line(6), radius), releases)
+            found = view.gain(windows(range(6), radius), releases)
+            assert found.exact and found.after == pytest.approx(listed.after, rel=1e-13)
+        assert view.gain(windows(range(6), radius), 1000).after == pytest.approx(limit, rel=1e-9)
+
+
+@given(lines())
+def test_what_is_told_as_by_a_table(drawn: tuple[list[int], list[float], list[float], float]) -> None:
+    amounts, positions, belief, radius = drawn
+    classes = line(amounts, 0.5, belief).classes
+    listed = told(sv.gains.within(sv.metrics.line(positions), radius), classes)
+    assert told(windows(positions, radius), classes) == pytest.approx(listed, rel=1e-13)

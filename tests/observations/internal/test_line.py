@@ -1,0 +1,70 @@
+"""Inside `_line`: sums after many releases."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import sievert as sv
+from sievert.channels import GaussianLaw, GeometricLaw, NoiseLaw, Privacy, StaircaseLaw, SumNoise
+from sievert.measures import Adversary, Nearness
+from sievert.observations import RecordView, record_view
+from sievert.policies import Statistic
+
+LAWS = [
+    GeometricLaw(Privacy(0.3, None)),
+    GeometricLaw(Privacy(1.5, None)),
+    GaussianLaw(Fraction(3, 4)),
+    GaussianLaw(Fraction(5, 2)),
+    StaircaseLaw(Fraction(1), 4),
+    StaircaseLaw(Fraction(1, 2), 2, 1),
+]
+
+
+def line(amounts: Sequence[int], law: NoiseLaw, belief: Sequence[float] | None = None) -> RecordView:
+    """Values at amounts of a sum."""
+    places = np.array(amounts, dtype=np.int64)
+    statistic = Statistic((), ((),), np.zeros(len(places), np.int64), places, Fraction(1), "sum")
+    even = np.full(len(places), 1 / len(places))
+    return record_view(SumNoise(statistic, law), even if belief is None else np.array(belief))
+
+
+def by_outputs(view: RecordView, adversary: Adversary, releases: int) -> float:
+    """Every combination of outputs, straight from the probabilities of the noise."""
+    amounts, law = view.noise.statistic.amount, view.noise.law
+    reach = law.beyond(math.log(1e-13))
+    outputs = np.arange(amounts.min() - reach, amounts.max() + reach + 1.0)
+    likely = np.exp(law.log_pmf(outputs - amounts[:, None]))
+    joint = view.belief[:, None] * likely
+    for _ in range(releases - 1):
+        joint = (joint[:, :, None] * likely[:, None, :]).reshape(len(amounts), -1)
+    return float(adversary.values(joint).sum())
+
+
+def adversaries(size: int) -> list[Adversary]:
+    names = range(size)
+    return [
+        sv.gains.identity(names),
+        sv.gains.tries(names, 2),
+        sv.gains.within(sv.metrics.line(names), 1),
+        sv.gains.property(names, [0, 1]),
+        sv.gains.closeness(sv.metrics.line(names)),
+        Nearness(names, np.arange(float(size)), "nearness"),
+        sv.losses.shannon(names),
+        sv.losses.guessing(names),
+    ]
+
+
+@pytest.mark.parametrize("law", [LAWS[0], LAWS[4]], ids=repr)
+def test_what_is_bounded_encloses_the_gain(law: NoiseLaw, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sievert.observations._line.LARGEST_CHANNEL", 0)
+    for view in (line(range(5), law), line(range(5), law, [0.1, 0.4, 0.1, 0.2, 0.2])):
+        for adversary in adversaries(5):
+            found = view.gain(adversary, 2)
+            true = by_outputs(view, adversary, 2)
+            assert found.lower * (1 - 1e-11) <= true <= found.upper * (1 + 1e-11)
+            assert found.exact == found.method.startswith("exact")
