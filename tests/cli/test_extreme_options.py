@@ -129,6 +129,17 @@ def test_many_releases_are_answered(
     assert asked(capsys, "design", file.name, "--output", "designed.toml")[0] == 0
 
 
+def test_more_releases_than_are_composed_add_up(examples: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A person's two stays after 10^18 releases: an arange of them took all memory."""
+    file = examples / "clinic-statistics.toml"
+    text = file.read_text()
+    assert "[adversary]" not in text
+    file.write_text(
+        text.replace("[mechanism]", "[adversary]\nobservations = 1000000000000000000\n[mechanism]")
+    )
+    assert asked(capsys, "audit", file.name)[0] in (0, 1)
+
+
 def test_more_releases_than_are_multiplied(examples: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = examples / "salaries.toml"
     file.write_text(file.read_text().replace("observations = 4 ", f"observations = 1{'0' * 400} "))

@@ -247,7 +247,9 @@ class Seen(ABC):
         """What so many releases keep, as a claim about one record; None: nothing is known."""
         eps, rho = self.epsilon.nats, self.scenario.claimed_rho
         if math.isfinite(eps):
-            return ApproximateClaim(eps, 0.0, count)
+            # So many are not composed one by one: ε adds up.
+            total = math.nextafter(eps * count, math.inf)
+            return ApproximateClaim(eps, 0.0, count) if count <= LARGEST_RELEASES else ApproximateClaim(total)
         return None if rho is None else ZeroConcentratedClaim(math.nextafter(float(count * rho), math.inf))
 
     def _allowed(self, count: int, before: float, enough: float) -> float:
