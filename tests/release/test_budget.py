@@ -15,9 +15,7 @@ import pytest
 import sievert as sv
 from sievert.errors import DataError, FileError, LedgerError, OutputError
 from sievert.files import Scenario, load_scenario
-from sievert.ledger import ADD_REMOVE, REPLACE, Ledger
-from sievert.ledger._chain import Chain
-from sievert.release import _protocol as protocol
+from sievert.ledger import ADD_REMOVE, REPLACE, Chain, Ledger, Reservation
 from sievert.release import make_plan
 from sievert.release._relations import cost, relation_of
 
@@ -226,7 +224,7 @@ def test_data_that_changes_after_the_check_is_not_drawn(
         return hold(*arguments, **options)
 
     with monkeypatch.context() as patch:
-        patch.setattr(protocol.Ledger, "hold", exchanged)
+        patch.setattr(Ledger, "hold", exchanged)
         with pytest.raises(OutputError, match=r"data changed while it was read; the release .* is charged"):
             sv.release.run(described)
     assert not (tmp_path / "out.csv").exists() and spent(tmp_path) == Fraction(1, 2)
@@ -246,7 +244,7 @@ def test_a_table_is_computed_from_what_was_checked(tmp_path: Path, monkeypatch: 
         (tmp_path / "data.csv").write_text("age\n" + "9\n" * 1000)
         return hold(*arguments, **options)
 
-    monkeypatch.setattr(protocol.Ledger, "hold", exchanged)
+    monkeypatch.setattr(Ledger, "hold", exchanged)
     assert sv.release.run(described).table is not None  # of the four rows that were checked
 
 
@@ -321,11 +319,11 @@ def test_places_lost_before_anything_was_published_are_paid_again(
 ) -> None:
     described = scenario(tmp_path, PLACES, places(), HEADER)
 
-    def fail(*_: object) -> None:
+    def fail(*_: object, **noted: object) -> None:
         raise OSError(errno.EIO, "Input/output error")
 
     with monkeypatch.context() as patch:
-        patch.setattr(protocol, "file_hash", fail)
+        patch.setattr(Reservation, "commit", fail)
         with pytest.raises(OutputError, match="is charged"):
             sv.release.run(described)
     (tmp_path / "budget.ledger" / "places.sqlite").unlink()
@@ -455,11 +453,11 @@ def test_a_failed_run_says_that_it_is_charged_and_goes_on_elsewhere(
 def test_the_same_id_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     described = scenario(tmp_path, COUNT, [1, 7, 3, 9])
 
-    def fail(*_: object) -> None:
+    def fail(*_: object, **noted: object) -> None:
         raise OSError(errno.EIO, "Input/output error")
 
     with monkeypatch.context() as patch:
-        patch.setattr(protocol, "file_hash", fail)
+        patch.setattr(Reservation, "commit", fail)
         with pytest.raises(OutputError, match="the release mine is charged"):
             sv.release.run(described, id="mine")
     assert sv.release.run(described, id="mine").resumed
@@ -494,11 +492,11 @@ def test_an_interrupted_run_goes_on_with_the_same_channel_only(
     response(tmp_path, 0.6)
     described = scenario(tmp_path, MATRIX, ["a", "b", "a"])
 
-    def fail(*_: object) -> None:
+    def fail(*_: object, **noted: object) -> None:
         raise OSError(errno.EIO, "Input/output error")
 
     with monkeypatch.context() as patch:
-        patch.setattr(protocol, "file_hash", fail)
+        patch.setattr(Reservation, "commit", fail)
         with pytest.raises(OutputError, match="is charged"):
             sv.release.run(described)
     begun = spent(tmp_path)

@@ -11,9 +11,7 @@ import pytest
 import sievert as sv
 from sievert.cli import main
 from sievert.errors import BudgetError, FileError, LedgerError, OutputError
-from sievert.ledger import RHO, Budget, Ledger
-from sievert.ledger._chain import Chain
-from sievert.release import _protocol as protocol
+from sievert.ledger import RHO, Budget, Chain, Ledger, Reservation
 from sievert.release import make_plan
 from sievert.release._relations import cost, relation_of
 
@@ -148,7 +146,9 @@ def test_slots_run_out_and_failed_draws_use_theirs(tmp_path: Path, monkeypatch: 
     file = office(tmp_path, "person = 1.2")
     planned = sv.release.plan(file, 2)
     with monkeypatch.context() as patch:
-        patch.setattr(protocol, "file_hash", lambda path: (_ for _ in ()).throw(OSError(5, "no disk")))
+        patch.setattr(
+            Reservation, "commit", lambda held, **noted: (_ for _ in ()).throw(OSError(5, "no disk"))
+        )
         with pytest.raises(OutputError, match=f"charged \\(slot 1 of the plan {planned.id}\\)"):
             sv.release.run(file)
     done = sv.release.run(file)
@@ -163,7 +163,9 @@ def test_a_slot_that_is_given_up_stays_used(tmp_path: Path, monkeypatch: pytest.
     file = office(tmp_path)
     sv.release.plan(file, 2)
     with monkeypatch.context() as patch:
-        patch.setattr(protocol, "file_hash", lambda path: (_ for _ in ()).throw(OSError(5, "no disk")))
+        patch.setattr(
+            Reservation, "commit", lambda held, **noted: (_ for _ in ()).throw(OSError(5, "no disk"))
+        )
         with pytest.raises(OutputError):
             sv.release.run(file)
     assert sv.release.run(file, fresh=True).slot == 2
