@@ -15,9 +15,7 @@ import pytest
 import sievert as sv
 from sievert.errors import DataError, FileError, LedgerError, OutputError
 from sievert.files import Scenario, load_scenario
-from sievert.ledger import ADD_REMOVE, REPLACE, Chain, Ledger, Reservation
-from sievert.release import make_plan
-from sievert.release._relations import cost, relation_of
+from sievert.ledger import Chain, Ledger, Reservation
 
 AGES = """version = 1
 [policy]
@@ -138,33 +136,6 @@ def test_any_two_values_include_those_that_are_joined(tmp_path: Path) -> None:
     done = sv.release.run(scenario(tmp_path, COUNT, rows))
     assert done.eps == Fraction(1, 2)
     assert done.about.startswith("values of one person's records that are joined by the secrets")
-
-
-def test_row_by_row_for_any_two_values(tmp_path: Path) -> None:
-    """Geometric noise on a line of ten values: nine steps apart at most."""
-    local = make_plan(scenario(tmp_path, ages('secrets = "line"'), [1]))
-    assert cost(local, REPLACE).amount == Fraction("4.5")
-    assert cost(local, relation_of(local)).amount == Fraction(1, 2)
-    with pytest.raises(LedgerError, match="promises nothing"):
-        cost(local, ADD_REMOVE)
-    blocks = ages("secrets = { partition = [[0, 1], [2, 3]] }", noise="randomised-response")
-    apart = make_plan(scenario(tmp_path, blocks.replace("values = { range = [0, 9] }\n", ""), [1]))
-    with pytest.raises(LedgerError, match="promises nothing"):
-        cost(apart, REPLACE)
-
-
-def test_a_count_that_no_joined_values_move_still_tells_others(tmp_path: Path) -> None:
-    """Joined values lie on one side of the condition: ε is for nobody, and any two values pay for a step."""
-    text = ages(
-        "secrets = { partition = [[0, 1, 2, 3, 4], [5, 6, 7, 8, 9]] }\nrecords = 4",
-        "count",
-        "\nwhere = { at_least = 5 }",
-    ).replace("values = { range = [0, 9] }\n", "")
-    plan = make_plan(scenario(tmp_path, text, [1, 7, 3, 9]))
-    assert plan.sensitivity is not None and plan.sensitivity.steps == 0
-    assert cost(plan, REPLACE).amount == Fraction(1, 2)
-    alpha = make_plan(scenario(tmp_path, text.replace("eps = 0.5", 'alpha = "1/3"'), [1, 7, 3, 9]))
-    assert alpha.eps < Fraction(1, 10**8) and cost(alpha, REPLACE).amount == Fraction("1.098612289")
 
 
 def test_as_many_records_as_the_ledger_says_a_person_owns(tmp_path: Path) -> None:
