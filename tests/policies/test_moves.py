@@ -2,7 +2,6 @@
 
 from fractions import Fraction
 from itertools import combinations, product
-from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -19,7 +18,6 @@ from sievert.policies import (
     largest_cost,
     statistic_of_cells,
 )
-from sievert.policies import _moves as moves
 from sievert.spaces import secrets
 
 AGES = list(range(100))
@@ -132,24 +130,6 @@ def test_a_record_that_may_be_left_out():
     assert largest_cost(policy, [table], [linear(1)]).cost == 1
     found = largest_cost(policy, [table], [linear(1)], absence=True)
     assert (found.cost, found.pair) == (6, (6, "left out"))
-
-
-def test_too_many_profiles_are_charged_the_sum():
-    policy = Policy.differential(30, 10)
-    tables = [
-        Statistic(
-            (), tuple((i,) for i in range(30)), np.arange(30), np.arange(30) + 1, Fraction(1), "rising"
-        ),
-        Query.count([3]).statistic(policy),
-    ]
-    costs = [linear(1), linear(2)]
-    exact = largest_cost(policy, tables, costs)
-    with patch.object(moves, "LARGEST_PROFILES", 5):
-        added = largest_cost(policy, tables, costs)
-        alone = largest_cost(policy, tables[:1], costs[:1])
-    assert (exact.cost, exact.exact) == (59, True)
-    assert (added.cost, added.exact, added.pair) == (61, False, None)
-    assert (alone.cost, alone.exact) == (59, True)
 
 
 def test_public_knowledge_is_walked_over_permitted_databases():

@@ -9,7 +9,7 @@ import sievert as sv
 from sievert.errors import LedgerError
 from sievert.ledger import ADD_REMOVE, REPLACE, RHO, Ledger
 from sievert.release import make_plan
-from sievert.release._relations import cost, relation_of
+from sievert.release._relations import cost, relation_of, slot_for
 from tests.release.test_budget import ages, scenario
 from tests.release.test_plans import office, weekly
 
@@ -48,8 +48,6 @@ def test_a_slot_takes_no_larger_move(tmp_path: Path) -> None:
     planned = sv.release.plan(office(tmp_path), 3).id
     count = make_plan(sv.load(weekly(tmp_path, query="count", more='\nwhere = ["a"]', level="eps = 0.25")))
     ledger = Ledger.look(tmp_path / "budget.ledger")
-    from sievert.release._relations import slot_for
-
     assert slot_for(count, ledger) == planned, "one cell by one step at the same ε′"
     path = weekly(tmp_path, query="sum", level="eps = 0.5")
     path.write_text(path.read_text().replace(values, numbers))

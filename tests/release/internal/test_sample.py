@@ -14,7 +14,6 @@ from tests.release.test_people import sampled_file
 
 
 def test_a_run_that_is_resumed_keeps_the_same_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-
     kept, commit, choose = [], Reservation.commit, Sampled.chosen
 
     def chosen(self: Sampled, key: bytes) -> tuple[np.ndarray, np.ndarray]:
