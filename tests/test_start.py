@@ -13,7 +13,7 @@ COMMAND = "from sievert.cli import main\nmain(['explain', '--eps', '3', '--value
 
 # The studio listens before anything is computed: its command and its server need no mathematics.
 STUDIO = "import os\nos.execv = print\nfrom sievert.cli import main\nmain(['studio', '--no-browser'])"
-SERVER = "import sievert.studio._serving\nimport sievert.studio._site\nimport uvicorn"
+SERVER = "from sievert.studio import Studio, serve\nimport uvicorn"
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import sievert as sv
 from sievert.cli import main
 from sievert.errors import BudgetError, DataError, FileError, LedgerError, NotAcceptedError, OutputError
 from sievert.files import described
+from sievert.ledger import Reservation
 from sievert.questions.documents import (
     about_documents,
     attack_documents,
@@ -125,19 +126,17 @@ def test_a_seed_repeats_and_marks_every_row(letters: Change) -> None:
 
 def test_an_interrupted_run_is_finished_with_the_same_words(letters: Change, monkeypatch: Any) -> None:
     """It stops after the charge; run again it costs nothing, and the budget is spent once."""
-    from sievert.release import _protocol
-
     path = letters()
-    real = _protocol.file_hash
+    real = Reservation.commit
 
-    def stop(*arguments: Any) -> Any:
+    def stop(*arguments: Any, **noted: Any) -> Any:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(_protocol, "file_hash", stop)
+    monkeypatch.setattr(Reservation, "commit", stop)
     with pytest.raises(OutputError, match=r"is charged .* and not published"):
         sv.release.run(path)
     assert not (path.parent / "out" / "letters.csv").exists()
-    monkeypatch.setattr(_protocol, "file_hash", real)
+    monkeypatch.setattr(Reservation, "commit", real)
     done = sv.release.run(path)
     assert done.resumed and done.eps == 0 and done.remaining == 12
     assert "words" in json.loads(Path(done.sidecar).read_text(encoding="utf-8"))
@@ -145,18 +144,16 @@ def test_an_interrupted_run_is_finished_with_the_same_words(letters: Change, mon
 
 def test_an_interrupted_run_goes_elsewhere_with_another_output(letters: Change, monkeypatch: Any) -> None:
     """As with tables: the same words at no further cost, where the second command says."""
-    from sievert.release import _protocol
-
     path = letters(("[release]", "[release]\ntest_seed = 5"))
-    real = _protocol.file_hash
+    real = Reservation.commit
 
-    def stop(*arguments: Any) -> Any:
+    def stop(*arguments: Any, **noted: Any) -> Any:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(_protocol, "file_hash", stop)
+    monkeypatch.setattr(Reservation, "commit", stop)
     with pytest.raises(OutputError, match="No space"):
         sv.release.run(path)
-    monkeypatch.setattr(_protocol, "file_hash", real)
+    monkeypatch.setattr(Reservation, "commit", real)
     with pytest.raises(LedgerError, match="was begun differently"):
         sv.release.run(path, insecure_rng=6)
     elsewhere = path.parent / "elsewhere.csv"

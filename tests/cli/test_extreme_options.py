@@ -1,13 +1,11 @@
 """Numbers and names of options that no computation takes: refused by the option's name, or answered."""
 
-import math
 import shutil
 from pathlib import Path
 
 import pytest
 
 import sievert.cli
-from sievert.cli._options import number
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 NUMBERS = {
@@ -43,10 +41,6 @@ def test_a_number_is_in_the_range_that_is_computed_with(
     assert code == 2
     option = NUMBERS[command][-1]
     assert f"Invalid value for '{option}': '{written}' is not 0, inf or a number from 1e-300 to 1e300" in said
-
-
-def test_zero_and_inf_are_numbers() -> None:
-    assert [number(written) for written in ("-0", "0e9", "inf", "Infinity")] == [0, 0, math.inf, math.inf]
 
 
 @pytest.mark.parametrize("name", ["custody", "salaries", "release/income-by-district"])

@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 import sievert as sv
 from sievert.cli import main
 from sievert.cli.app import app
-from sievert.cli.init import _ask
 from sievert.errors import FileError
 from sievert.files import Scenario, document_schema, documents_schema, values_of, vectors_schema
 from sievert.questions import headline
+from sievert.tables import Rows
 
 
 def run(capsys, *words):
@@ -166,7 +166,7 @@ def test_proposed_values_are_shown_where_they_are_asked_for(data, tmp_path):
 
 def test_private_cells_stay_unread(data, tmp_path, capsys, monkeypatch):
     path = tmp_path / "first.toml"
-    monkeypatch.setattr("sievert.tables._batches.Rows.batches", lambda *given: pytest.fail("rows were read"))
+    monkeypatch.setattr(Rows, "batches", lambda *given: pytest.fail("rows were read"))
     code, said = run(capsys, "init", path, "--from", data, "--column", "diagnosis", "--query", "histogram")
     assert code == 2
     assert "--values" in said.err
@@ -293,13 +293,15 @@ def test_a_scenario_in_place_of_a_budget_names_its_budget(capsys):
     assert "examples/budgets/census.toml" in said.err
 
 
-@pytest.mark.parametrize(("raised", "seen"), [(KeyboardInterrupt, KeyboardInterrupt), (EOFError, FileError)])
+@pytest.mark.parametrize(("raised", "seen"), [(KeyboardInterrupt, 3), (EOFError, 2)])
 def test_ctrl_c_at_a_question_is_an_interrupt(
-    monkeypatch: pytest.MonkeyPatch, raised: type[BaseException], seen: type[BaseException]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys, raised: type[BaseException], seen: int
 ) -> None:
     def stop(_: str) -> str:
         raise raised
 
     monkeypatch.setattr(sys.modules[typer.prompt.__module__], "visible_prompt_func", stop)
-    with pytest.raises(seen):
-        _ask("1. Which values can a record have?", None)
+    monkeypatch.chdir(tmp_path)
+    code, said = run(capsys, "init")
+    assert code == seen and ("interrupted" in said.err) == (raised is KeyboardInterrupt)
+    assert not list(tmp_path.iterdir())

@@ -60,10 +60,10 @@ def test_a_terminal_shows_the_details(file: Path) -> None:
 def test_a_mistake_of_sievert_writes_no_value_into_a_log(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def fail(_: list[str]) -> int:
+    def fail(*_: object, **options: object) -> int:
         raise KeyError(SECRET)
 
-    monkeypatch.setattr("sievert.cli._run", fail)
+    monkeypatch.setattr("sievert.cli.app.app", fail)
     with pytest.raises(SystemExit) as ended:
         main([])
     written = capsys.readouterr().err

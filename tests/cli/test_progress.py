@@ -1,13 +1,9 @@
 """Long work is heard of by whoever listens, and by nobody else."""
 
-import io
-import sys
-
 import pytest
 
 import sievert as sv
-from sievert.cli._present import progress_bar
-from sievert.numerics import advance, listening
+from sievert.numerics import listening
 
 
 def constrained() -> sv.Policy:
@@ -28,16 +24,3 @@ def test_the_adjacency_says_how_far_it_has_come(make) -> None:
     count = len(heard)
     make().adjacency()
     assert len(heard) == count
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-def test_a_bar_on_a_terminal_and_silence_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    for stream, shows in ((Terminal(), True), (io.StringIO(), False)):
-        monkeypatch.setattr(sys, "stderr", stream)
-        with progress_bar():
-            advance("neighbours", 3, 4)
-        assert ("Neighbours" in stream.getvalue()) == shows

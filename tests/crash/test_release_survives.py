@@ -24,10 +24,9 @@ import pytest
 import sievert as sv
 from sievert.errors import BudgetError, SievertError
 from sievert.files import load_scenario
-from sievert.ledger import Ledger, file_hash
-from sievert.ledger import _reservation as reservations
-from sievert.release import _local as local
-from sievert.tables import _batches as batches
+from sievert.ledger import Ledger, Reservation, file_hash
+from sievert.tables import Batch, Rows
+from tests.batches import in_batches_of
 
 _spec = importlib.util.spec_from_file_location("tracing", Path(__file__).with_name("tracing.py"))
 assert _spec is not None and _spec.loader is not None
@@ -104,10 +103,14 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.fixture(autouse=True)
-def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batches.Rows.batches, "__defaults__", (8,))
-    monkeypatch.setattr(batches, "CHUNK_ROWS", 8)
-    monkeypatch.setattr(local, "NOTED", 2)
+def small_batches(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a run has drawn row by row is noted every 16 batches: of rows there are more, else some.
+
+    Places that are noted on the way are killed at every step in tests/release/internal/test_local.py.
+    """
+    given = getattr(request.node, "callspec", None)
+    kind = "rows" if given is None else given.params.get("kind", "rows")
+    in_batches_of(1 if kind == "rows" else 8, monkeypatch)
 
 
 def prepared(folder: Path, kind: str, budget: str = "person = 5.0") -> Path:
@@ -208,35 +211,35 @@ def test_killed_at_every_system_call(disk: Path, kind: str, moment: str) -> None
 @pytest.mark.parametrize("kind", ["rows", "table"])
 @pytest.mark.parametrize("again", ["out.csv", "other.csv"])
 @pytest.mark.parametrize(
-    ("place", "name", "moment"),
+    ("own", "name", "moment"),
     [
-        ("ledger._ledger.Ledger", "retarget", "before"),
-        ("ledger._reservation.Reservation", "discard", "before"),
-        ("ledger._reservation.Reservation", "discard", "after"),
-        ("ledger._ledger.Ledger", "append", "after"),
-        ("ledger._ledger.Ledger", "retarget", "after"),
+        (Ledger, "retarget", "before"),
+        (Reservation, "discard", "before"),
+        (Reservation, "discard", "after"),
+        (Ledger, "append", "after"),
+        (Ledger, "retarget", "after"),
     ],
 )
 def test_killed_while_it_takes_another_name(
-    disk: Path, kind: str, again: str, place: str, name: str, moment: str
+    disk: Path, kind: str, again: str, own: type, name: str, moment: str
 ) -> None:
     """Begun as out.csv, interrupted, begun again as other.csv and killed there: formerly, after the record,
     temporary files with noisy values stayed under the first name."""
     file = prepared(disk / "place", kind)
     folder = file.parent
 
-    def killed(place: str, name: str, moment: str, **options: Any) -> None:
+    def killed(own: type, name: str, moment: str, **options: Any) -> None:
         child = os.fork()
         if not child:
             with pytest.MonkeyPatch.context() as patched:
-                _die_at(patched, f"sievert.{place}.{name}", moment)
+                _die_at(patched, own, name, moment)
                 sv.release.run(file, **options)
             os._exit(0)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
 
-    killed("ledger._reservation.Reservation", "commit", "before")
+    killed(Reservation, "commit", "before")
     assert list(folder.glob(".out.csv.*"))
-    killed(place, name, moment, output=folder / "other.csv")
+    killed(own, name, moment, output=folder / "other.csv")
     assert not any(path.name in ("out.csv", "other.csv") for path in folder.iterdir())
     done = sv.release.run(file, output=folder / again)
     assert done.resumed and Path(done.output).name == again
@@ -245,11 +248,8 @@ def test_killed_while_it_takes_another_name(
     assert [entry.finished for entry in ledger.entries] == [True] and ledger.spent == HALF
 
 
-def _die_at(patched: pytest.MonkeyPatch, target: str, moment: str) -> None:
+def _die_at(patched: pytest.MonkeyPatch, own: type, name: str, moment: str) -> None:
     """End the process before or after a call, as a kill would."""
-    owner, _, name = target.rpartition(".")
-    module, _, kind = owner.rpartition(".")
-    own = getattr(importlib.import_module(module), kind)
     call = getattr(own, name)
 
     def dying(*given: Any, **told: Any) -> None:
@@ -332,10 +332,14 @@ PLANTED = [
 @pytest.mark.parametrize("name", PLANTED)
 @pytest.mark.parametrize("planted", ["link", "dangling link", "hard link", "pipe", "folder", "file"])
 def test_whatever_is_planted_at_a_name_is_neither_followed_nor_replaced(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, planted: str
+    tmp_path: Path, name: str, planted: str
 ) -> None:
-    monkeypatch.setattr(reservations, "OWNER_LETTERS", 0)  # a name that can be planted before it is drawn
     file = prepared(tmp_path / "here", "places")
+    if ".sievert." in name:
+        # The name of a ledger is drawn when it is opened, and its files bear it.
+        sv.release.run(file, output=file.with_name("first.csv"), id="first")
+        owner = str(Ledger.look(file.with_name("budget.ledger")).name)[:8]
+        name = name.replace(".sievert.", f".sievert{owner}.")
     victim = tmp_path / "victim"
     victim.write_text("mine")
     target = file.parent / name
@@ -389,7 +393,8 @@ def test_links_planted_while_it_runs_are_not_followed(
 
 
 def test_data_exchanged_at_any_batch_is_not_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = batches.Rows.batches
+    in_batches_of(8, monkeypatch)
+    real = Rows.batches
     for kind in ("rows", "places"):
         for changed in range(4):
             file = prepared(tmp_path / f"{kind}-{changed}", kind)
@@ -402,11 +407,11 @@ def test_data_exchanged_at_any_batch_is_not_drawn(tmp_path: Path, monkeypatch: p
                 for number, batch in enumerate(real(rows, columns, size)):
                     if draws and number == changed:
                         cells = {name: list(reversed(column)) for name, column in batch.columns.items()}
-                        batch = batches.Batch(batch.first, cells, batch.size)
+                        batch = Batch(batch.first, cells, batch.size)
                     yield batch
 
             with monkeypatch.context() as patch:
-                patch.setattr(batches.Rows, "batches", exchanged)
+                patch.setattr(Rows, "batches", exchanged)
                 with pytest.raises(SievertError, match="the data changed while it was read") as found:
                     sv.release.run(file)
             assert found.value.exit_code == 3 and SECRET not in str(found.value)

@@ -2,7 +2,6 @@
 
 import os
 import pickle
-from functools import cached_property
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,6 @@ import pytest
 import sievert as sv
 from sievert.errors import FileError
 from sievert.files import Described, Scenario, TextScenario, as_python, from_text
-from sievert.files._scenario import NEEDS
 
 EXAMPLES = sorted(
     path
@@ -83,11 +81,6 @@ def test_a_reader_of_ones_own_opens_the_public_files():
     for item in (found, found.replaced({"mechanism.eps": 0.01})):
         with pytest.raises(FileError, match="not for you"):
             _ = item.record_prior
-
-
-def test_everything_that_is_built_is_shared_by_what_it_needs():
-    built = {name for name, item in vars(Scenario).items() if isinstance(item, cached_property)}
-    assert built - {"kept"} == NEEDS.keys()
 
 
 CHANGES = [

@@ -11,8 +11,7 @@ from sievert.channels import GeometricLaw, QuantileNoise, SeveralNoise
 from sievert.errors import TooLargeError
 from sievert.mechanisms import on_cells, privacy
 from sievert.observations import record_view
-from sievert.policies import Policy, Statistic, statistic_of_cells
-from sievert.policies._asked import AskedQuantile
+from sievert.policies import AskedQuantile, Policy, Statistic, statistic_of_cells
 
 VALUES = list(product(range(2), range(5)))
 

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 import sievert as sv
 from sievert import testing
 from sievert.errors import GraphError, QueryError, TooLargeError
-from sievert.policies import _answers as induced
 from sievert.spaces import closure
 
 
@@ -328,21 +327,6 @@ def test_groups_are_known_only_where_counts_say_all() -> None:
         assert sv.Policy.differential(PEOPLE, 4, permitted=known).known_groups is None
     line = sv.Policy(sv.secrets.line(4), 3, permitted=sv.constraints.marginals({0: 1}))
     assert line.known_groups is None
-
-
-def test_many_answers_are_joined_without_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    policy = sv.Policy.differential(4, 4, permitted=sv.constraints.total(6))
-    query = sv.Query.from_table(lambda database: database[:2])
-    expected = query.answers(policy).edges.pairs
-    monkeypatch.setattr(induced, "LARGEST_TABLE", 3)
-    assert np.array_equal(query.answers(policy).edges.pairs, expected)
-
-
-def test_situations_of_the_others_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(induced, "LARGEST_CONTEXTS", 10)
-    policy = sv.Policy.differential(4, 4, permitted=sv.constraints.total(6))
-    with pytest.raises(TooLargeError, match="44 databases have up to 176 pairs of a situation"):
-        sv.Query.sum().answers(policy)
 
 
 def test_values_that_are_the_same_place_have_no_finite_sensitivity() -> None:

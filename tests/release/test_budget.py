@@ -15,11 +15,7 @@ import pytest
 import sievert as sv
 from sievert.errors import DataError, FileError, LedgerError, OutputError
 from sievert.files import Scenario, load_scenario
-from sievert.ledger import ADD_REMOVE, REPLACE, Ledger
-from sievert.ledger._chain import Chain
-from sievert.release import _protocol as protocol
-from sievert.release import make_plan
-from sievert.release._relations import cost, relation_of
+from sievert.ledger import Chain, Ledger, Reservation
 
 AGES = """version = 1
 [policy]
@@ -142,33 +138,6 @@ def test_any_two_values_include_those_that_are_joined(tmp_path: Path) -> None:
     assert done.about.startswith("values of one person's records that are joined by the secrets")
 
 
-def test_row_by_row_for_any_two_values(tmp_path: Path) -> None:
-    """Geometric noise on a line of ten values: nine steps apart at most."""
-    local = make_plan(scenario(tmp_path, ages('secrets = "line"'), [1]))
-    assert cost(local, REPLACE).amount == Fraction("4.5")
-    assert cost(local, relation_of(local)).amount == Fraction(1, 2)
-    with pytest.raises(LedgerError, match="promises nothing"):
-        cost(local, ADD_REMOVE)
-    blocks = ages("secrets = { partition = [[0, 1], [2, 3]] }", noise="randomised-response")
-    apart = make_plan(scenario(tmp_path, blocks.replace("values = { range = [0, 9] }\n", ""), [1]))
-    with pytest.raises(LedgerError, match="promises nothing"):
-        cost(apart, REPLACE)
-
-
-def test_a_count_that_no_joined_values_move_still_tells_others(tmp_path: Path) -> None:
-    """Joined values lie on one side of the condition: ε is for nobody, and any two values pay for a step."""
-    text = ages(
-        "secrets = { partition = [[0, 1, 2, 3, 4], [5, 6, 7, 8, 9]] }\nrecords = 4",
-        "count",
-        "\nwhere = { at_least = 5 }",
-    ).replace("values = { range = [0, 9] }\n", "")
-    plan = make_plan(scenario(tmp_path, text, [1, 7, 3, 9]))
-    assert plan.sensitivity is not None and plan.sensitivity.steps == 0
-    assert cost(plan, REPLACE).amount == Fraction(1, 2)
-    alpha = make_plan(scenario(tmp_path, text.replace("eps = 0.5", 'alpha = "1/3"'), [1, 7, 3, 9]))
-    assert alpha.eps < Fraction(1, 10**8) and cost(alpha, REPLACE).amount == Fraction("1.098612289")
-
-
 def test_as_many_records_as_the_ledger_says_a_person_owns(tmp_path: Path) -> None:
     three = COUNT.replace("records = 4", "records = 4\nperson_records = 3")
     sv.release.run(scenario(tmp_path, three, [1, 7, 3, 9]), output=tmp_path / "1.csv")
@@ -226,7 +195,7 @@ def test_data_that_changes_after_the_check_is_not_drawn(
         return hold(*arguments, **options)
 
     with monkeypatch.context() as patch:
-        patch.setattr(protocol.Ledger, "hold", exchanged)
+        patch.setattr(Ledger, "hold", exchanged)
         with pytest.raises(OutputError, match=r"data changed while it was read; the release .* is charged"):
             sv.release.run(described)
     assert not (tmp_path / "out.csv").exists() and spent(tmp_path) == Fraction(1, 2)
@@ -246,7 +215,7 @@ def test_a_table_is_computed_from_what_was_checked(tmp_path: Path, monkeypatch: 
         (tmp_path / "data.csv").write_text("age\n" + "9\n" * 1000)
         return hold(*arguments, **options)
 
-    monkeypatch.setattr(protocol.Ledger, "hold", exchanged)
+    monkeypatch.setattr(Ledger, "hold", exchanged)
     assert sv.release.run(described).table is not None  # of the four rows that were checked
 
 
@@ -321,11 +290,11 @@ def test_places_lost_before_anything_was_published_are_paid_again(
 ) -> None:
     described = scenario(tmp_path, PLACES, places(), HEADER)
 
-    def fail(*_: object) -> None:
+    def fail(*_: object, **noted: object) -> None:
         raise OSError(errno.EIO, "Input/output error")
 
     with monkeypatch.context() as patch:
-        patch.setattr(protocol, "file_hash", fail)
+        patch.setattr(Reservation, "commit", fail)
         with pytest.raises(OutputError, match="is charged"):
             sv.release.run(described)
     (tmp_path / "budget.ledger" / "places.sqlite").unlink()
@@ -455,11 +424,11 @@ def test_a_failed_run_says_that_it_is_charged_and_goes_on_elsewhere(
 def test_the_same_id_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     described = scenario(tmp_path, COUNT, [1, 7, 3, 9])
 
-    def fail(*_: object) -> None:
+    def fail(*_: object, **noted: object) -> None:
         raise OSError(errno.EIO, "Input/output error")
 
     with monkeypatch.context() as patch:
-        patch.setattr(protocol, "file_hash", fail)
+        patch.setattr(Reservation, "commit", fail)
         with pytest.raises(OutputError, match="the release mine is charged"):
             sv.release.run(described, id="mine")
     assert sv.release.run(described, id="mine").resumed
@@ -494,11 +463,11 @@ def test_an_interrupted_run_goes_on_with_the_same_channel_only(
     response(tmp_path, 0.6)
     described = scenario(tmp_path, MATRIX, ["a", "b", "a"])
 
-    def fail(*_: object) -> None:
+    def fail(*_: object, **noted: object) -> None:
         raise OSError(errno.EIO, "Input/output error")
 
     with monkeypatch.context() as patch:
-        patch.setattr(protocol, "file_hash", fail)
+        patch.setattr(Reservation, "commit", fail)
         with pytest.raises(OutputError, match="is charged"):
             sv.release.run(described)
     begun = spent(tmp_path)

@@ -3,7 +3,6 @@
 import csv
 import dataclasses
 import importlib.util
-import json
 import os
 import shutil
 import subprocess
@@ -23,10 +22,10 @@ from sievert.errors import BudgetError, DataError, FileError
 from sievert.files import Scenario, load_scenario
 from sievert.ledger import Budget, Ledger
 from sievert.mechanisms import noise_on_map
-from sievert.release import _local as local
 from sievert.release import make_plan
 from sievert.spaces import Region
-from sievert.tables import _batches as batches
+from sievert.tables import Batch, open_rows
+from tests.batches import in_batches_of
 
 _spec = importlib.util.spec_from_file_location("faults", Path(__file__).parents[1] / "faults.py")
 assert _spec is not None and _spec.loader is not None
@@ -133,7 +132,7 @@ def test_declared_treatments(tmp_path: Path) -> None:
     text = AGES + declared
     text = text.replace('column = "age"', 'column = "age"\nmissing_values = ["NA"]')
     domain = make_plan(scenario(tmp_path, text, "age", rows)).domain()
-    found = domain.codes(batches.Batch(1, {"age": rows}, len(rows))).tolist()
+    found = domain.codes(Batch(1, {"age": rows}, len(rows))).tolist()
     assert found == [3, 9, -1, 0, 5, 0, -1, -1]
     sv.release.run(load_scenario(tmp_path / "file.toml"))
     assert len(released(tmp_path)) == 5
@@ -241,23 +240,6 @@ def test_two_columns_are_one_value(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="or lists with an entry for each column"):
         flat = text.replace('{ product = [["f", "m"], { range = [1, 3] }] }', '["f", "m"]')
         make_plan(scenario(tmp_path, flat, "sex,size", rows)).domain()
-
-
-def test_an_interrupt_by_the_keyboard_can_be_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    small_batches(monkeypatch)
-    described = scenario(tmp_path, AGES, "age", list(range(10)) * 6)
-
-    def stop(word: str, rows: int, total: int | None) -> None:
-        if word == "drawing" and rows >= 40:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        sv.release.run(described, progress=stop)
-    assert not (tmp_path / "out.csv").exists()
-    (before,) = half_written(tmp_path)
-    done = sv.release.run(described)
-    assert done.resumed and done.eps == 0 and done.remaining == 100 - Fraction(1, 2)
-    assert (tmp_path / "out.csv").read_text().startswith(before)
 
 
 # ── places ───────────────────────────────────────────────────────────────────────────────────────
@@ -382,17 +364,6 @@ def test_a_channel_on_the_cells_of_a_map(tmp_path: Path) -> None:
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="kills a forked child")
 
 
-def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batches.Rows.batches, "__defaults__", (8,))
-    monkeypatch.setattr(batches, "CHUNK_ROWS", 8)
-    monkeypatch.setattr(local, "NOTED", 2)
-
-
-def half_written(folder: Path) -> list[str]:
-    """What lies under the table's temporary name."""
-    return [path.read_text() for path in folder.glob(".out.csv.*.tmp") if ".json." not in path.name]
-
-
 def killed_in_every_state(described: Scenario) -> Iterator[None]:
     """Release in a child that is killed in each state of the disk, each time from what the folder held first.
 
@@ -408,39 +379,6 @@ def killed_in_every_state(described: Scenario) -> Iterator[None]:
             path.write_bytes(content)
         assert faults.interrupted(lambda: sv.release.run(described), step, moment, steps)
         yield
-
-
-@needs_fork
-def test_killed_at_every_step_and_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever the step: charged once, and a row that was on disk once comes out the same in the end."""
-    small_batches(monkeypatch)
-    monkeypatch.setattr(os, "fsync", lambda descriptor: None)  # a kill loses nothing that was written
-    values = [i % 10 for i in range(28)]
-    kills = resumed = 0
-    folder, described = tmp_path, scenario(tmp_path, AGES, "age", values, "person = 1")
-    for _ in killed_in_every_state(described):
-        kills += 1
-        seen = half_written(folder)
-        finished = (folder / "out.csv").exists()
-        if not finished:
-            done = sv.release.run(described)
-            resumed += done.resumed
-            if done.resumed:
-                # What anybody could have seen half-written is the beginning of what was released.
-                final = (folder / "out.csv").read_text()
-                assert all(final.startswith(text) for text in seen)
-        with Ledger.hold(folder / "budget.ledger") as ledger:
-            pass
-        entries = ledger.entries
-        assert ledger.spent == Fraction(1, 2) * len(entries)
-        assert len(entries) == 1 or (len(entries) == 2 and not entries[0].finished)
-        assert len(released(folder)) == 28
-        content = json.loads((folder / "out.csv.json").read_text())
-        assert content["output"]["file"] == "out.csv"
-        assert not list(folder.glob(".*"))
-        left = {path.name for path in (folder / "budget.ledger").iterdir()}
-        assert left == {"ledger.jsonl", "ledger.lock"}, "the sealed key is gone"
-    assert kills > 40 and resumed > 10
 
 
 @needs_fork
@@ -467,44 +405,6 @@ def test_a_central_release_killed_at_every_step(tmp_path: Path, monkeypatch: pyt
 
 def described_budget(folder: Path) -> Any:
     return Budget.read(folder / "budget.toml")
-
-
-@needs_fork
-def test_an_interrupted_run_can_be_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    small_batches(monkeypatch)
-    described = scenario(tmp_path, AGES, "age", list(range(10)) * 4)
-    assert faults.interrupted(lambda: sv.release.run(described), 25, "after")
-    done = sv.release.run(described, fresh=True)
-    assert not done.resumed
-    assert Ledger.look(tmp_path / "budget.ledger").spent == 1
-
-
-@needs_fork
-def test_changed_data_is_another_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    small_batches(monkeypatch)
-    described = scenario(tmp_path, AGES, "age", list(range(10)) * 4)
-    assert faults.interrupted(lambda: sv.release.run(described), 25, "after")
-    done = sv.release.run(scenario(tmp_path, AGES, "age", list(range(9, -1, -1)) * 4))
-    assert not done.resumed and done.eps == Fraction(1, 2)
-
-
-@pytest.mark.slow
-@needs_fork
-def test_stable_places_killed_at_every_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    small_batches(monkeypatch)
-    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
-    text = MAP.replace("rows_per_person = 2\n", "") + 'stable = true\nkeep = ["who"]\n'
-    rows = [(a, b, f"p{i % 7}") for i, (a, b, _) in enumerate(places(40))]
-    folder, described = tmp_path, scenario(tmp_path, text, "lat,lon,who", rows, "person = 0.02")
-    for _ in killed_in_every_state(described):
-        seen = half_written(folder)
-        if not (folder / "out.csv").exists():
-            sv.release.run(described)
-        final = (folder / "out.csv").read_text()
-        assert all(final.startswith(text) for text in seen)
-        found: dict[str, tuple[str, str]] = {}
-        for row in released(folder):
-            assert found.setdefault(row["who"], (row["lat"], row["lon"])) == (row["lat"], row["lon"])
 
 
 def test_two_processes_at_once(tmp_path: Path) -> None:
@@ -648,22 +548,20 @@ def test_an_output_that_cannot_be_written_costs_nothing(tmp_path: Path) -> None:
 
 def test_a_first_batch_without_rows_has_no_types(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pyarrow")
-    monkeypatch.setattr(batches.Rows.batches, "__defaults__", (2,))
-    monkeypatch.setattr(batches, "CHUNK_ROWS", 2)
+    in_batches_of(2, monkeypatch)
     rows = ["NA", "NA", "nie", "nie"]
     text = SURVEY.replace('column = "answer"', 'column = "answer"\nmissing_values = ["NA"]')
     described = scenario(tmp_path, text + 'missing = "drop"\n', "answer", rows)
     sv.release.run(described, output=tmp_path / "out.parquet")
-    assert sum(batch.size for batch in batches.open_rows(tmp_path / "out.parquet").batches(["answer"])) == 2
+    assert sum(batch.size for batch in open_rows(tmp_path / "out.parquet").batches(["answer"])) == 2
 
 
 def test_a_kept_column_may_begin_with_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     arrow = pytest.importorskip("pyarrow")
-    monkeypatch.setattr(batches.Rows.batches, "__defaults__", (2,))
-    monkeypatch.setattr(batches, "CHUNK_ROWS", 2)
+    in_batches_of(2, monkeypatch)
     table = arrow.table({"answer": ["nie"] * 4, "note": [None, None, "late", None]})
     described = scenario(tmp_path, SURVEY + 'keep = ["note"]\n', "answer", [])
     sv.release.run(described, data=table, output=tmp_path / "out.parquet")
-    rows = batches.open_rows(tmp_path / "out.parquet")
+    rows = open_rows(tmp_path / "out.parquet")
     notes = [note for batch in rows.batches(["note"]) for note in batch.columns["note"]]
     assert notes == [None, None, "late", None]

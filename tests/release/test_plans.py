@@ -11,11 +11,7 @@ import pytest
 import sievert as sv
 from sievert.cli import main
 from sievert.errors import BudgetError, FileError, LedgerError, OutputError
-from sievert.ledger import RHO, Budget, Ledger
-from sievert.ledger._chain import Chain
-from sievert.release import _protocol as protocol
-from sievert.release import make_plan
-from sievert.release._relations import cost, relation_of
+from sievert.ledger import RHO, Budget, Chain, Ledger, Reservation
 
 MONTHS = "abcdefghijkl"
 FILE = """version = 1
@@ -125,30 +121,13 @@ def test_a_release_beside_the_plan_leaves_only_sums(tmp_path: Path) -> None:
     assert found.plans[0].eps is not None, "the curve of the plan alone"
 
 
-def test_a_slot_takes_no_larger_move(tmp_path: Path) -> None:
-    """The same noise, and moves sorted by size no larger cell by cell; equal L1 is not enough."""
-    values = 'values = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"]'
-    numbers = "values = { range = [0, 2] }"
-    planned = sv.release.plan(office(tmp_path), 3).id
-    count = make_plan(sv.load(weekly(tmp_path, query="count", more='\nwhere = ["a"]', level="eps = 0.25")))
-    ledger = Ledger.look(tmp_path / "budget.ledger")
-    from sievert.release._relations import slot_for
-
-    assert slot_for(count, ledger) == planned, "one cell by one step at the same ε′"
-    path = weekly(tmp_path, query="sum", level="eps = 0.5")
-    path.write_text(path.read_text().replace(values, numbers))
-    total = make_plan(sv.load(path))
-    assert total.noise is not None and str(total.noise.law) == str(count.noise and count.noise.law)
-    assert slot_for(total, ledger) is None, "one cell by two steps is more than two by one"
-    looser = make_plan(sv.load(weekly(tmp_path, level="eps = 0.4")))
-    assert slot_for(looser, ledger) is None, "other noise"
-
-
 def test_slots_run_out_and_failed_draws_use_theirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = office(tmp_path, "person = 1.2")
     planned = sv.release.plan(file, 2)
     with monkeypatch.context() as patch:
-        patch.setattr(protocol, "file_hash", lambda path: (_ for _ in ()).throw(OSError(5, "no disk")))
+        patch.setattr(
+            Reservation, "commit", lambda held, **noted: (_ for _ in ()).throw(OSError(5, "no disk"))
+        )
         with pytest.raises(OutputError, match=f"charged \\(slot 1 of the plan {planned.id}\\)"):
             sv.release.run(file)
     done = sv.release.run(file)
@@ -163,7 +142,9 @@ def test_a_slot_that_is_given_up_stays_used(tmp_path: Path, monkeypatch: pytest.
     file = office(tmp_path)
     sv.release.plan(file, 2)
     with monkeypatch.context() as patch:
-        patch.setattr(protocol, "file_hash", lambda path: (_ for _ in ()).throw(OSError(5, "no disk")))
+        patch.setattr(
+            Reservation, "commit", lambda held, **noted: (_ for _ in ()).throw(OSError(5, "no disk"))
+        )
         with pytest.raises(OutputError):
             sv.release.run(file)
     assert sv.release.run(file, fresh=True).slot == 2
@@ -282,38 +263,6 @@ def test_sums_of_epsilon_hold_in_a_ledger_in_rho(tmp_path: Path) -> None:
     assert planned.added_eps == 6
     assert planned.eps == pytest.approx(5.467687544, abs=5e-10)
     assert sv.release.account(tmp_path / "budget.toml").spent_eps == 6
-
-
-def test_from_there_or_not_to_any_two_values(tmp_path: Path) -> None:
-    """1.1: computed, not multiplied: a Gaussian table costs 2ρ, not the 4ρ of groups; a count stays."""
-    absent = 'adjacency = "add-remove"'
-    budget = 'rho = 9\ndelta = 1e-6\nrelation = "replace"'
-    table = make_plan(sv.load(office(tmp_path, budget, kind="gaussian", level="sigma = 2", policy=absent)))
-    assert cost(table, relation_of(table), RHO).amount == Fraction(1, 8)
-    assert sv.release.preview(tmp_path / "file.toml").eps == Fraction(1, 4)
-    counted = weekly(
-        tmp_path, kind="gaussian", query="count", level="sigma = 2", policy=absent, more='\nwhere = ["a"]'
-    )
-    assert sv.release.preview(counted).eps == Fraction(1, 8)
-    laplace = weekly(tmp_path, policy=absent)
-    (tmp_path / "budget.toml").write_text('person = 9\nrelation = "replace"')
-    assert sv.release.preview(laplace).eps == 1
-
-
-def test_several_records_of_a_person_move_alike(tmp_path: Path) -> None:
-    """Costs in ρ are convex in the steps: m records in one cell, m² in Gaussian noise."""
-    path = office(tmp_path, kind="gaussian", level="sigma = 2", policy="person_records = 3")
-    made = make_plan(sv.load(path))
-    assert cost(made, relation_of(made), RHO).amount == Fraction(9, 4)
-
-
-def test_rows_one_by_one_add(tmp_path: Path) -> None:
-    """k-ary response: 0.131643654 for 12 values at ε = 1 (not its divergence)."""
-    path = office(tmp_path, query="record", kind="randomised-response", level="eps = 1.0")
-    path.write_text(path.read_text().replace("records = 12\n", ""))
-    made = make_plan(sv.load(path))
-    assert float(cost(made, relation_of(made), RHO).amount) == pytest.approx(0.131643654, abs=1e-9)
-    assert cost(made, relation_of(made)).amount == 1
 
 
 @pytest.mark.parametrize(

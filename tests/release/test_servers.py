@@ -20,11 +20,9 @@ import pytest
 import sievert as sv
 from sievert.errors import DataError, FileError, OutputError
 from sievert.files import ReleaseModel
-from sievert.release._domain import DROPPED, Domain
-from sievert.tables import Batch, Meaning, open_rows
-from sievert.tables import _databases as databases
-from sievert.tables import _warehouse as warehouse
-from tests.release.test_warehouse import FILE, REJECT, ROWS, described, totals
+from sievert.release import DROPPED, Domain
+from sievert.tables import Batch, Meaning, Source, Warehouse, given_warehouse, open_rows
+from tests.release.internal.test_central_of_tables_there import FILE, REJECT, ROWS, described, totals
 from tests.tables.drawn import Column, arrow_table, drawn, kinds, people
 
 pytest.importorskip("ibis")
@@ -122,8 +120,16 @@ def read(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Counter[int]]:
     return counted(batch.columns, [1] * LENGTH)
 
 
-def there(database: databases.Database, table: str) -> dict[str, Counter[int]]:
-    found = warehouse.Warehouse(database, database.table(table), "horrors").cells(list(HORRORS))
+def at(url: str, table: str, folder: Path) -> Warehouse:
+    """A table of a server, as a file names it."""
+    found = Source.resolve({"source": url, "table": table}).warehouse(folder)
+    assert found is not None
+    return found
+
+
+def cells_of(there: Warehouse | None) -> dict[str, Counter[int]]:
+    assert there is not None
+    found = there.cells(list(HORRORS))
     return counted(found.columns, found.counts.tolist())
 
 
@@ -143,22 +149,21 @@ def test_duckdb(read: dict[str, Counter[int]]) -> None:
     names = ", ".join(f"{name} {types[0]}" for name, (types, _, _) in HORRORS.items())
     base.raw_sql(f"CREATE TABLE horrors ({names})")
     base.raw_sql(f"INSERT INTO horrors {horrors(0)}")
-    assert there(databases.DuckDb(base), "horrors") == read
+    assert cells_of(given_warehouse(base.table("horrors"))) == read
 
 
 def test_typed_files(read: dict[str, Counter[int]], tmp_path: Path) -> None:
     """The reader of Parquet and the database see the same in one file."""
     duckdb = pytest.importorskip("duckdb")
-    path = tmp_path / "horrors.parquet"
+    path = tmp_path / "one" / "horrors.parquet"
+    path.parent.mkdir()
     duckdb.sql(horrors(0)).write_parquet(str(path))
     (batch,) = open_rows(path).batches(HORRORS)
     assert counted(batch.columns, [1] * LENGTH) == read
-    database = databases.ParquetOrCsv([path])
-    try:
-        found = warehouse.Warehouse(database, database.parquet(), "file").cells(list(HORRORS))
-        assert counted(found.columns, found.counts.tolist()) == read
-    finally:
-        database.close()
+    there = given_warehouse(path.parent)  # a folder is counted however few rows it has
+    assert there is not None
+    with there:
+        assert cells_of(there) == read
 
 
 # ── Postgres ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -228,9 +233,8 @@ def test_postgres(
         with base.cursor() as cursor:
             cursor.executemany("INSERT INTO visits VALUES (%s, %s, %s)", ROWS)
 
-        database = databases.Postgres.open(url, tmp_path)
-        assert there(database, "public.horrors") == read
-        database.close()
+        with at(url, "public.horrors", tmp_path) as there:
+            assert cells_of(there) == read
         drawn_on_postgres(base, url, tmp_path)
         agree_with_the_reader(tmp_path, f'source = "{url}"\ntable = "visits"')
         agree_with_the_reader(tmp_path, f'source = "{url}"\nsql = "SELECT * FROM visits"')
@@ -248,9 +252,8 @@ def test_postgres(
 DRAWN, DRAWN_ROWS = 200, 40
 
 
-def same_there(database: databases.Database, columns: list[Column]) -> None:
+def same_there(table: Warehouse, columns: list[Column]) -> None:
     """Every drawn column has the same values there, and names the same people, or is refused."""
-    table = warehouse.Warehouse(database, database.table("drawn"), "drawn")
     found = table.cells([column.name for column in columns])
     counts = found.counts.tolist()
     read = next(open_rows(arrow_table(columns)).batches(column.name for column in columns))
@@ -280,21 +283,18 @@ def drawn_on_postgres(base: Any, url: str, folder: Path) -> None:
     with base.cursor() as cursor:
         for row in zip(*(column.cells for column in columns), strict=True):
             cursor.execute(psycopg.sql.SQL(f"INSERT INTO drawn VALUES ({places})"), row)
-    database = databases.Postgres.open(url, folder)
-    try:
-        same_there(database, columns)
-    finally:
-        database.close()
+    with at(url, "drawn", folder) as there:
+        same_there(there, columns)
 
 
-def drawn_on_spark(session: Any, database: databases.Database, folder: Path) -> None:
+def drawn_on_spark(session: Any, folder: Path) -> None:
     from pyarrow import parquet
 
     known = kinds()
     columns = drawn(random.Random(3), DRAWN // 2, DRAWN_ROWS, [name for name in known if known[name].spark])
     parquet.write_table(arrow_table(columns), folder / "drawn.parquet")
     session.read.parquet(str(folder / "drawn.parquet")).createOrReplaceTempView("drawn")
-    same_there(database, columns)
+    same_there(at("spark://local[2]", "drawn", folder), columns)
 
 
 def only_counts_were_asked(log: Path) -> None:
@@ -333,32 +333,33 @@ def an_enum_is_a_text(base: Any, folder: Path, url: str) -> None:
     base.execute("CREATE TYPE region AS ENUM ('south', 'north')")
     base.execute("CREATE TABLE typed (region region, who region)")
     base.execute("INSERT INTO typed VALUES ('north', 'south'), ('north', 'south'), (NULL, 'north')")
-    found = warehouse.Warehouse(
-        database := databases.Postgres.open(url, folder), database.table("typed"), "t"
-    )
+    found = at(url, "typed", folder)
     cells = found.cells(["region"])
     assert sorted(zip(map(str, cells.columns["region"]), cells.counts.tolist(), strict=True)) == [
         ("None", 1),
         ("north", 2),
     ]
     assert found.most_rows("who") == (2, 0)
-    database.close()
+    found.database.close()
 
 
 def one_state(base: Any, folder: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What others write while a run reads is of another state, and a run cannot write."""
     file = described(folder, f'source = "{url}"\ntable = "visits"', REJECT)
-    before, ask = totals(file), databases.Postgres.ask
+    before, there = totals(file), at(url, "visits", folder)
+    there.database.close()
+    postgres = type(there.database)
+    ask = postgres.ask
 
     def meddled(own: Any, question: Any, codes: Any = ()) -> Any:
         base.execute("INSERT INTO visits VALUES ('north', 1, 'eve')")
         return ask(own, question, codes)
 
     with monkeypatch.context() as patched:
-        patched.setattr(databases.Postgres, "ask", meddled)
+        patched.setattr(postgres, "ask", meddled)
         assert totals(file) == before
     assert sum(totals(file)[0]) == sum(before[0]) + 3
-    database = databases.Postgres.open(url, folder)
+    database = at(url, "visits", folder).database
     with pytest.raises(Exception, match="read-only transaction"):
         database.connection.raw_sql("INSERT INTO visits VALUES ('north', 1, 'eve')")
     database.close()
@@ -367,7 +368,10 @@ def one_state(base: Any, folder: Path, url: str, monkeypatch: pytest.MonkeyPatch
 def stopped(base: Any, folder: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The server ends our connection: before the charge nothing is spent, after it the run is finished."""
     file = described(folder, f'source = "{url}"\ntable = "visits"')
-    ask: Callable[..., Any] = databases.Postgres.ask
+    there = at(url, "visits", folder)
+    there.database.close()
+    postgres = type(there.database)
+    ask: Callable[..., Any] = postgres.ask
     calls: list[Any] = []
 
     def ended(own: Any, question: Any, codes: Any = ()) -> Any:
@@ -377,7 +381,7 @@ def stopped(base: Any, folder: Path, url: str, monkeypatch: pytest.MonkeyPatch) 
         return ask(own, question, codes)
 
     with monkeypatch.context() as patched:
-        patched.setattr(databases.Postgres, "ask", ended)
+        patched.setattr(postgres, "ask", ended)
         with pytest.raises(OutputError, match=r"stopped answering .*nothing was charged"):
             sv.release.run(file)
         assert not sv.release.account(folder / "budget.toml").releases
@@ -420,17 +424,16 @@ def test_spark(read: dict[str, Counter[int]], tmp_path: Path, monkeypatch: pytes
             for region, amount, person in ROWS
         )
         session.sql(f"CREATE TEMPORARY VIEW visits AS SELECT * FROM VALUES {rows} AS v(region, amount, id)")
-        database = databases.Spark.open("spark://local[2]", tmp_path)
-        assert there(database, "horrors") == read
+        assert cells_of(at("spark://local[2]", "horrors", tmp_path)) == read
         agree_with_the_reader(tmp_path, 'source = "spark://local[2]"\ntable = "visits"')
         odd = ["it's", "a\\", "${env:HOME}", "${spark.app.name}", "é\n'"]
         session.createDataFrame(
             [("x", "1"), *((text, "1") for text in odd)], "a string, p string"
         ).createOrReplaceTempView("odd")
-        there_ = warehouse.Warehouse(database, database.table("odd"), "odd")
+        there_ = at("spark://local[2]", "odd", tmp_path)
         assert there_.most_rows("a", Meaning(tuple(odd))) == (1, len(odd))
         assert [there_.most_rows("a", Meaning((text,)))[1] for text in odd] == [1] * len(odd)
-        drawn_on_spark(session, database, tmp_path)
+        drawn_on_spark(session, tmp_path)
         session.sparkContext.setLogLevel("OFF")
         no_cell_is_quoted(tmp_path, 'source = "spark://local[2]"')
         read_by_sql(tmp_path)
@@ -459,7 +462,7 @@ def read_by_sql(folder: Path) -> None:
 
 def changed(session: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a transaction everything is counted twice, and a table that changed is refused."""
-    most = warehouse.Warehouse.most_rows
+    most = Warehouse.most_rows
 
     def meddled(own: Any, *given: Any) -> tuple[int, int]:
         found = most(own, *given)
@@ -468,7 +471,7 @@ def changed(session: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None
         )
         return found
 
-    monkeypatch.setattr(warehouse.Warehouse, "most_rows", meddled)
+    monkeypatch.setattr(Warehouse, "most_rows", meddled)
     file = described(folder, 'source = "spark://local[2]"\ntable = "visits"', REJECT)
     with pytest.raises(OutputError, match="the table changed while it was read; nothing was charged"):
         sv.release.run(file)

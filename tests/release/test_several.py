@@ -16,8 +16,7 @@ from sievert.errors import FileError, SievertError
 from sievert.estimation import noisy_mean
 from sievert.files import load_scenario
 from sievert.mechanisms import privacy
-from sievert.policies import Policy
-from sievert.policies._asked import AskedQuantile
+from sievert.policies import AskedQuantile, Policy
 from sievert.proofs import JointNoiseProof, proof_from_dict
 from sievert.report.release import page
 from sievert.sampling import for_channel

@@ -2,7 +2,7 @@
 
 import json
 from fractions import Fraction
-from itertools import combinations, pairwise, product
+from itertools import combinations, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +17,6 @@ from sievert.mechanisms import privacy
 from sievert.policies import Policy, Query, joint_moves
 from sievert.questions import seen
 from sievert.questions.breach import breach_of
-from sievert.release._plan import make_plan
-from sievert.release._relations import cost
 from sievert.report import ledger
 from sievert.report.release import page as release_page
 
@@ -188,45 +186,6 @@ def test_a_release_is_charged_in_rho_once(tmp_path: Path) -> None:
     assert set(done.table.column("query")) == {"people", "ages", "median"}
     sidecar = json.loads((tmp_path / "out.csv.json").read_text(encoding="utf-8"))
     assert [table["symbol"] for table in sidecar["tables"]] == ["ρ"] * 3
-
-
-def test_records_of_one_person_move_alike(tmp_path: Path) -> None:
-    """Twice the steps are four times ρ of Gaussian noise, and twice the ε of a quantile."""
-    policy = 'adjacency = "add-remove"\nperson_records = 2'
-    person = 'person = "person"'
-    scenario = load_scenario(written(tmp_path, 'kind = "gaussian"\nrho = 0.1', policy, MEDIAN, person=person))
-    plan = make_plan(scenario)
-    noise = plan.several
-    assert noise is not None
-    found = cost(plan, None, plan.budget().currency)
-    people, ages, median = noise.parts
-    expected = people.law.rho_of(2) + ages.law.rho_of(6) + rho_of_selection(2 * median.eps)
-    assert found.amount == expected
-    assert found.eps is None
-
-
-@pytest.mark.parametrize("mechanism", ['kind = "gaussian"\nrho = 0.1', 'kind = "geometric"\neps = 0.5'])
-def test_from_there_or_not_to_any_two_values(tmp_path: Path, mechanism: str) -> None:
-    """Computed over all pairs of values, never twice what one record costs that is there or not."""
-    budget = 'rho = 3.0\ndelta = 1e-6\nrelation = "replace"'
-    plan = make_plan(load_scenario(written(tmp_path, mechanism, budget=budget)))
-    noise, opened = plan.several, plan.budget()
-    assert noise is not None
-    found = cost(plan, opened.relation, opened.currency)
-    values = list(product(range(2), range(4)))
-    people, ages = noise.parts
-
-    def moved(first: tuple[int, int], second: tuple[int, int], of: str) -> Fraction:
-        price = {"rho": lambda law, d: law.rho_of(d), "eps": lambda law, d: law.eps_of(Fraction(d))}[of]
-        both = 2 * price(people.law, 1) if first[0] != second[0] else Fraction(0)
-        return both + price(ages.law, abs(first[1] - second[1]))
-
-    pairs = list(combinations(values, 2))
-    assert found.amount == max(moved(*pair, "rho") for pair in pairs)
-    if noise.keeps_eps:
-        assert found.eps == max(moved(*pair, "eps") for pair in pairs)
-        # The sum moves no further than by its range: 2ε would be too much.
-        assert found.eps < 2 * plan.unit_eps
 
 
 def test_a_quantile_in_rho_costs_what_its_losses_span(tmp_path: Path) -> None:

@@ -1,12 +1,9 @@
 """Row by row over a folder of files: the same bytes whoever does the work, one answer a unit, one charge."""
 
 import csv
-import importlib
 import json
-import os
 import shutil
 import sys
-from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -17,10 +14,7 @@ import pytest
 import sievert as sv
 from sievert.errors import DataError, FileError, LedgerError, OutputError, SievertError
 from sievert.ledger import Ledger, file_hash
-from sievert.release import _units as units
-from sievert.tables import Contents, Unit, units_in
-from sievert.tables import _engines as engines
-from sievert.tables import _units as table_units
+from sievert.tables import Contents, Unit
 
 ROWS = 40
 SECRET = "Clementine"
@@ -91,21 +85,6 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> str:
     return file_hash(file.parent / "out.csv")
 
 
-@pytest.fixture
-def dying(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Work that dies where it was planted, in a module that workers can import."""
-    monkeypatch.syspath_prepend(str(Path(__file__).parent))
-    found = importlib.import_module("dying")
-    monkeypatch.setattr(units, "draw_unit", found.draw_unit)
-    return found
-
-
-def plant(file: Path, *names: str) -> None:
-    (file.parent / "dies").mkdir()
-    for name in names:
-        (file.parent / "dies" / name).touch()
-
-
 # ── Units, and what is fixed of them ────────────────────────────────────────────────────────────────────────
 
 
@@ -131,42 +110,6 @@ def test_other_content_or_another_unit_has_other_bits() -> None:
     key = b"k" * 32
     assert base.key(key) == Contents(Unit("a.csv"), 2, (b"x" * 32,)).key(key)
     assert len({base.key(key), base.key(b"l" * 32), *(other.key(key) for other in others)}) == 7
-
-
-def test_the_manifest_is_kept_before_the_charge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = prepared(tmp_path / "here")
-    kept: list[Any] = []
-
-    def looked(shared: Any, part: Any) -> int:
-        (state,) = (file.parent / "budget.ledger").glob("*.state")
-        kept.append(json.loads(state.read_text())["units"])
-        assert oct(state.stat().st_mode)[-3:] == "600"
-        return real(shared, part)
-
-    real = units.draw_unit
-    monkeypatch.setattr(units, "draw_unit", looked)
-    sv.release.run(file)
-    assert len(kept) == 3 and kept[0] == kept[2]
-    assert [(unit["file"], unit["rows"]) for unit in kept[0]] == [(f"in/{i}.csv", ROWS) for i in range(3)]
-    assert len({unit["sha256"] for unit in kept[0]}) == 3
-
-
-def test_row_groups_are_units(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    file = prepared(tmp_path / "here", SEEDED.replace("out.csv", "out.parquet"), 0)
-    ages = [i % 10 for i in range(100)]
-    table = arrow.table({"age": ages, "who": [f"p{i}" for i in range(100)]})
-    parquet.write_table(table, file.parent / "in" / "x.parquet", row_group_size=30)
-    monkeypatch.setattr(table_units, "UNIT_ROWS", 60)
-    found = units_in("in", file.parent)
-    assert [(unit.groups, unit.first) for unit in found] == [((0, 2), 1), ((2, 4), 61)]
-    sv.release.run(file)
-    sizes = [parquet.read_table(path).num_rows for path in sorted((file.parent / "out.parquet").iterdir())]
-    assert sizes == [60, 40]
-    table = table.set_column(0, "age", arrow.array([*ages[:70], 77, *ages[71:]]))
-    parquet.write_table(table, file.parent / "in" / "x.parquet", row_group_size=30)
-    with pytest.raises(DataError, match=r"x\.parquet: row 71 has '77'"):
-        sv.release.run(file, output=file.parent / "other.parquet")
 
 
 def test_the_law_is_that_of_one_table(tmp_path: Path) -> None:
@@ -196,124 +139,7 @@ def test_rows_of_one_person_are_counted_over_all_files(tmp_path: Path) -> None:
 # ── Engines ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_pool_gives_the_same_bytes_and_may_lose_workers(tmp_path: Path, expected: str, dying: Any) -> None:
-    """Killed during and after the publication of a part: one answer a unit, one charge."""
-    file = prepared(tmp_path / "here", with_engine('{ kind = "processes", workers = 2 }'))
-    plant(file, "during-part-00000", "after-part-00001")
-    sv.release.run(file)
-    assert not list((file.parent / "dies").iterdir()), "every worker died that was to die"
-    shutil.rmtree(file.parent / "dies")
-    require_sound(file)
-    assert file_hash(file.parent / "out.csv") == expected
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Any]:
-    """Ray with two workers, begun once."""
-    if not os.environ.get("SIEVERT_REQUIRE_RAY"):
-        pytest.importorskip("ray", reason="needs Ray (extra cluster)")
-    import ray
-
-    here = str(Path(__file__).parent)  # where workers find work that dies
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RAY_worker_niceness", "0")  # beside other tests workers would wait for long
-        patch.setenv("PYTHONPATH", os.pathsep.join([here, *filter(None, [os.environ.get("PYTHONPATH")])]))
-        ray.init(
-            address="local",
-            num_cpus=2,
-            include_dashboard=False,
-            object_store_memory=80 * 2**20,
-            log_to_driver=False,
-            configure_logging=False,
-        )
-        yield ray
-        ray.shutdown()
-
-
-def test_ray_gives_the_same_bytes_and_may_lose_workers(
-    tmp_path: Path, expected: str, dying: Any, cluster: Any
-) -> None:
-    file = prepared(tmp_path / "here", with_engine('"ray"'))
-    plant(file, "before-part-00002", "during-part-00000", "after-part-00001")
-    sv.release.run(file)
-    assert cluster.is_initialized(), "a cluster that was there is left as it was"
-    assert not list((file.parent / "dies").iterdir())
-    shutil.rmtree(file.parent / "dies")
-    require_sound(file)
-    assert file_hash(file.parent / "out.csv") == expected
-    (file.parent / "in" / "1.csv").write_text("age,who\n77,x\n")
-    with pytest.raises(DataError, match=r"1\.csv: row 1 has '77'"):  # as said in one process
-        sv.release.run(file, output=file.parent / "other.csv")
-
-
-class Mortal(engines._Here):
-    """Workers that die so often before each task."""
-
-    deaths = 0
-
-    def result(self, begun: Any) -> Any:
-        if begun[1] == 3 and self.deaths:
-            self.deaths -= 1
-            raise engines.WorkerDied("killed")
-        return super().result(begun)
-
-
-def test_a_task_is_done_again_but_not_for_ever() -> None:
-    workers = Mortal(10, 2)
-    workers.deaths = engines.MOST_DEATHS - 1
-    assert list(workers.map(lambda shared, task: shared * task, range(6))) == [0, 10, 20, 30, 40, 50]
-    workers.deaths = engines.MOST_DEATHS
-    with pytest.raises(OutputError, match="engine: a worker died 3 times on one task"):
-        list(workers.map(lambda shared, task: shared * task, range(6)))
-
-
 # ── What goes wrong, and going on ───────────────────────────────────────────────────────────────────────────
-
-
-def test_whatever_dies_is_finished_by_another_engine(
-    tmp_path: Path, expected: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The run ends between two parts: charged, said so, and finished with the same rows for free."""
-    file = prepared(tmp_path / "here")
-    real = units.draw_unit
-
-    def gone(shared: Any, part: Any) -> int:
-        if part.target.stem == "part-00001":
-            raise OutputError("engine: Ray gave up (the head is gone)")
-        return real(shared, part)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(units, "draw_unit", gone)
-        with pytest.raises(OutputError, match=r"gave up .* is charged .* and not published.* run the same"):
-            sv.release.run(file)
-    assert not (file.parent / "out.csv").exists()
-    (file.parent / "file.toml").write_text(with_engine('"one"'))
-    again = sv.release.run(file)
-    assert again.resumed and again.eps == 0 and file_hash(file.parent / "out.csv") == expected
-    require_sound(file)
-
-
-def test_a_unit_that_changed_since_the_manifest_is_not_drawn(
-    tmp_path: Path, expected: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = prepared(tmp_path / "here")
-    real, last = units.draw_unit, file.parent / "in" / "2.csv"
-    before = last.read_bytes()
-
-    def exchanged(shared: Any, part: Any) -> int:
-        write(last, 7)
-        return real(shared, part)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(units, "draw_unit", exchanged)
-        with pytest.raises(OutputError, match=r"2\.csv: changed since it was checked.*is charged") as found:
-            sv.release.run(file)
-    assert SECRET not in str(found.value) and not (file.parent / "out.csv").exists()
-    assert len(list(file.parent.glob(".out.csv.*.tmp/*"))) == 2, "nothing of the changed unit"
-    last.write_bytes(before)
-    assert sv.release.run(file).resumed
-    assert file_hash(file.parent / "out.csv") == expected
-    require_sound(file)
 
 
 @pytest.mark.parametrize("planted", ["file", "link", "part"])

@@ -7,7 +7,7 @@ import pytest
 
 import sievert as sv
 from sievert.errors import OutputError
-from sievert.release import _protocol
+from sievert.ledger import Reservation
 
 
 def test_an_interrupted_release_is_finished_at_no_further_cost(
@@ -16,11 +16,11 @@ def test_an_interrupted_release_is_finished_at_no_further_cost(
     shutil.copytree("examples/users", tmp_path / "users")
     scenario = sv.load(tmp_path / "users" / "users.toml")
 
-    def full(*_: object) -> None:
+    def full(*_: object, **noted: object) -> None:
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as broken:
-        broken.setattr(_protocol, "file_hash", full)
+        broken.setattr(Reservation, "commit", full)
         with pytest.raises(OutputError, match=r"is charged .* and not published"):
             sv.release.run(scenario)
     assert not (tmp_path / "users" / "out" / "codes.csv").exists()

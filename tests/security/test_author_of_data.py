@@ -21,6 +21,7 @@ import pytest
 
 import sievert as sv
 from sievert.errors import DataError, FileError, OutputError, SievertError
+from sievert.ledger import Reservation
 from sievert.questions.samples import samples_audit
 from sievert.release import DataFit
 from sievert.tables import (
@@ -388,7 +389,7 @@ def test_what_fails_after_the_charge_quotes_no_cell(tmp_path: Path) -> None:
         raise ValueError(CELL)
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("sievert.release._running.table_bytes", fail)
+        patched.setattr(Reservation, "write", fail)
         with pytest.raises(OutputError, match=r"ValueError; the release .* is charged") as raised:
             sv.release.run(file)
     assert CELL not in "".join(traceback.format_exception(raised.value))

@@ -16,10 +16,7 @@ import pytest
 import sievert as sv
 from sievert.errors import LedgerError, OutputError
 from sievert.ledger import Reservation
-from sievert.tables import asking_about_hosts, write_bytes
-from sievert.tables._databases import Spark
-from sievert.tables._engines import LocalRay
-from sievert.tables._hosts import require_allowed
+from sievert.tables import Engine, Source, asking_about_hosts, write_bytes
 
 # ── the studio's link ───────────────────────────────────────────────────────────────────────────────
 
@@ -243,7 +240,7 @@ def test_spark_is_begun_so_that_what_it_spills_is_private(monkeypatch: pytest.Mo
     before = os.umask(0o022)
     try:
         with pytest.raises(OutputError, match="does not answer"):
-            Spark.open("spark://local[1]", Path())
+            Source.resolve({"source": "spark://local[1]", "table": "visits"}).warehouse(Path())
         assert noted == [0o077] and os.umask(0o022) == 0o022
     finally:
         os.umask(before)
@@ -269,13 +266,13 @@ def test_a_ray_that_is_begun_lies_in_a_folder_of_ours_and_asks_for_a_token(
     monkeypatch.setenv("RAY_TMPDIR", "/tmp" if place == "short" else str(tmp_path))
     for _ in range(2):
         with pytest.raises(OutputError, match="cannot be reached or begun"):
-            LocalRay().start(None)
+            Engine.resolve("ray").start(None)
     (first, token, mode), (second, other, _) = noted
     assert mode == 0o700 and first != second and len(token) > 40 and token != other
     assert len(first) <= 46 and not Path(first).parent.exists() and "RAY_AUTH_TOKEN" not in os.environ
     monkeypatch.setenv("RAY_AUTH_TOKEN", "of the owner")
     with pytest.raises(OutputError):
-        LocalRay().start(None)
+        Engine.resolve("ray").start(None)
     assert noted[-1][1] == os.environ["RAY_AUTH_TOKEN"] == "of the owner"
 
 
@@ -310,6 +307,6 @@ def test_the_list_of_hosts_lies_behind_closed_folders(
     """Formerly the folders above the last were made as the umask said: with 000 for everybody to write in."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home" / "config"))
     with asking_about_hosts(lambda _: True):
-        require_allowed("postgres://127.0.0.1:5432/clinic", "data.source")
+        Source.resolve({"source": "postgres://127.0.0.1:5432/clinic", "table": "visits"}).require_hosts()
     made = [tmp_path / "home", *(tmp_path / "home").rglob("*")]
     assert [path.stat().st_mode & 0o777 for path in made] == [0o700, 0o700, 0o700, 0o600]

@@ -20,9 +20,7 @@ import pytest
 
 import sievert as sv
 from sievert.errors import BudgetError, FileError, LedgerError, SievertError
-from sievert.ledger import Budget, Ledger
-from sievert.ledger._chain import Chain
-from sievert.ledger._totals import Totals
+from sievert.ledger import Budget, Chain, Ledger, Totals
 
 COUNT = """version = 1
 policy = {{ values = ["n", "s"], records = 10{policy} }}
@@ -212,8 +210,6 @@ def test_a_ledger_that_is_exchanged_while_it_is_held_is_charged_once(tmp_path: P
     second = f"""
 from fractions import Fraction
 from sievert.ledger import Budget, Ledger
-from sievert.ledger._chain import Chain
-from sievert.ledger._totals import Totals
 with Ledger.hold({str(folder)!r}, Budget(Fraction(9)), wait=0) as ledger:
     ledger.reserve(Fraction(9), [], [{str(tmp_path / "second.csv")!r}])
 """

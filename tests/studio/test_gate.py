@@ -3,18 +3,12 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
-from sievert.studio import Gate, Studio, _site
-from sievert.studio._child import answered
-from sievert.studio._children import Children, Run
-
-if TYPE_CHECKING:
-    from sievert.studio._desk import Desk
+from sievert.studio import Children, Gate, Studio
 
 PORT = 4711
 BASE = f"http://127.0.0.1:{PORT}"
@@ -211,51 +205,3 @@ def test_every_reply_carries_the_headers(client: TestClient) -> None:
         assert reply.headers["referrer-policy"] == "no-referrer"
         assert "server" not in reply.headers and "access-control-allow-origin" not in reply.headers
     assert replies[1].content.startswith(b"/*") and len(replies[1].content) > 10**6
-
-
-class Stuck:
-    """Children that never answer."""
-
-    def __init__(self) -> None:
-        self.run = Run("1", "check")
-
-    def ask(self, question: str, **given: Any) -> Run:
-        return self.run
-
-    def start(self) -> None:
-        pass
-
-    def cancel(self, run: Run) -> None:
-        run.ends("cancelled")
-
-
-def test_a_text_that_is_never_checked_is_given_up(
-    tmp_path: Path, gate: Gate, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(_site, "LONG", 0.01)
-    monkeypatch.setattr(_site, "LONGEST_CHECK", 0.01)
-    studio = Studio(Children(tmp_path, "file.toml"), "version = 1\n", gate)
-    stuck = Stuck()
-    monkeypatch.setattr(studio, "children", stuck)
-    client = TestClient(studio.app, BASE, headers=OURS)
-    client.cookies.set(gate.cookie, gate.key)
-    reply = client.post("/api/check", json={"text": "version = 1\n"})
-    assert reply.status_code == 422 and "0.01 s" in reply.json()["message"]
-    assert stuck.run.state == "cancelled"
-
-
-class Careless:
-    """A desk that quotes what it read."""
-
-    def check(self, text: str) -> Iterator[tuple[str, dict[str, float]]]:
-        if text == "endless":
-            yield "check", {"eps": float("inf")}
-        raise OSError("canary-51")
-
-
-@pytest.mark.parametrize(("text", "kind"), [("x", "OSError"), ("endless", "ValueError")])
-def test_what_nobody_expected_is_told_by_its_class_alone(text: str, kind: str) -> None:
-    told: list[tuple[str, Any, Any]] = []
-    answered(cast("Desk", Careless()), "check", {"text": text}, lambda *words: told.append(words))
-    failed = ("failed", None, f"this could not be answered ({kind})")
-    assert told == [("begun", None, None), failed]

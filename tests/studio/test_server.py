@@ -13,10 +13,7 @@ import httpx
 import pytest
 from starlette.testclient import TestClient
 
-from sievert.studio import Gate, Studio
-from sievert.studio._children import Children, Run
-from sievert.studio._first import FIRST
-from sievert.studio._requests import Problem
+from sievert.studio import Children, Gate, Run, Studio
 
 PORT = 4712
 BASE = f"http://127.0.0.1:{PORT}"
@@ -192,7 +189,20 @@ def test_a_budget_is_read_again_under_the_same_text(client: TestClient, studio: 
 
 
 def test_an_infinite_eps_is_answered(client: TestClient, studio: Studio) -> None:
-    text = FIRST.replace("eps = 1.0", "eps = inf")
+    text = """version = 1
+[policy]
+values = ["never", "once", "sometimes", "often"]
+secrets = "complete"
+[query]
+kind = "record"
+[mechanism]
+kind = "randomised-response"
+eps = inf
+[adversary]
+observations = 1
+[accept]
+guess = 0.5
+"""
     found = answered(client, text, "headline")
     assert found["ok"] and found["controls"]["eps"]["value"] is None
     assert found["parts"]["headline"]["good"] is False
@@ -250,28 +260,6 @@ def test_long_work_is_stopped_and_delays_nothing(client: TestClient, studio: Stu
     found = answered(client, studio.text, "headline", edits=[{"control": "releases", "value": 4}])
     assert "after 4" in found["parts"]["headline"]["sentence"]
     assert client.delete("/api/jobs/nothing").status_code == 404
-
-
-def test_what_nobody_waits_for_is_left_alone() -> None:
-    """A limit whose page has gone on is not solved to its end, and the child that answers is not asked."""
-
-    class Gone:
-        async def is_disconnected(self) -> bool:
-            return True
-
-    async def asked() -> tuple[Run, str, list[str]]:
-        studio = Studio(Children(Path("examples").resolve(), "file.toml"), "version = 1\n", Gate(PORT))
-        run = studio.children.ask("form")
-        await run.finished(60)
-        gone: Any = Gone()
-        with pytest.raises(Problem) as problem:
-            await studio._aside(gone, "answer", text=LONG_WORK, parts=["design"], settings={})
-        states = [child.run.state for child in studio.children._children if child.run is not None]
-        studio.children.close()
-        return run, problem.value.message, states
-
-    run, message, states = awaited(asked())
-    assert run.state == "done" and message == "the work was stopped" and states == []
 
 
 def test_no_private_cell_was_in_any_reply(heard: Heard, capfd: pytest.CaptureFixture[str]) -> None:

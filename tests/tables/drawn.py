@@ -19,8 +19,7 @@ import numpy as np
 
 from sievert.errors import DataError
 from sievert.files import ReleaseModel
-from sievert.release._domain import DROPPED, Domain
-from sievert.release._fit import Tally
+from sievert.release import DROPPED, Domain, Tally
 from sievert.tables import Batch, Meaning
 
 TEXTS = [

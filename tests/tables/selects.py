@@ -3,8 +3,8 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-
-from sievert.tables._catalogs import Known
+from types import SimpleNamespace
+from typing import Any
 
 ENGINES = ("duckdb", "postgres", "spark")
 COLUMNS = {
@@ -24,11 +24,11 @@ REASONS = {
 }
 
 
-def look(parts: Sequence[str]) -> Known | None:
+def look(parts: Sequence[str]) -> Any:
     """The clinic's tables, in its own schema."""
     *where, name = (part.lower() for part in parts)
     own = where in ([], ["main"], ["public"], ["default"]) and name in COLUMNS
-    return Known(("main", name), COLUMNS[name]) if own else None
+    return SimpleNamespace(path=("main", name), columns=COLUMNS[name], definition=None) if own else None
 
 
 def hostile() -> list[tuple[str, str, str]]:

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from sievert.errors import FileError
-from sievert.tables import write_text
-from sievert.tables._writing import write_bytes
+from sievert.tables import write_bytes, write_text
 
 
 def mode(path: Path) -> int:

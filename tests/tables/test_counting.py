@@ -1,37 +1,17 @@
 """Counting reports in files: formats, merging, and what is wrong with a file."""
 
-import builtins
 import gzip
 from pathlib import Path
 
 import pytest
 
 from sievert.errors import FileError
-from sievert.numerics import listening
-from sievert.tables import _counting as counting
 from sievert.tables import count_reports, counts_text, expanded
 
 
 def write(path: Path, text: str) -> Path:
     path.write_text(text, encoding="utf-8")
     return path
-
-
-@pytest.fixture(params=["pyarrow", "plain"])
-def reader(request, monkeypatch) -> str:
-    """Every CSV test runs with pyarrow and without."""
-    if request.param == "plain":
-        real = builtins.__import__
-
-        def without_arrow(name, *rest, **named):
-            if name.startswith("pyarrow"):
-                raise ImportError(name)
-            return real(name, *rest, **named)
-
-        monkeypatch.setattr(builtins, "__import__", without_arrow)
-    else:
-        pytest.importorskip("pyarrow")
-    return request.param
 
 
 def test_files_are_counted_and_merged(tmp_path: Path, reader: str) -> None:
@@ -43,39 +23,6 @@ def test_files_are_counted_and_merged(tmp_path: Path, reader: str) -> None:
     assert dict(found.counts) == {"yes": 3, "no": 2}
     assert (found.rows, found.dropped, found.total) == (5, 0, 5)
     assert [Path(name).name for name in found.files] == ["a-1.csv", "a-2.csv"]
-
-
-@pytest.mark.parametrize("kind", ["csv", "csv.gz", "parquet"])
-def test_counting_says_how_far_it_has_come(tmp_path: Path, reader: str, monkeypatch, kind: str) -> None:
-    if kind == "parquet" and reader == "plain":
-        pytest.skip("Parquet needs pyarrow")
-    monkeypatch.setattr(counting, "BLOCK_BYTES", 1 << 12)
-    monkeypatch.setattr(counting, "BLOCK_ROWS", 1 << 11)
-    paths = [tmp_path / f"{name}.{kind}" for name in "ab"]
-    answers = [str(k * k % 97) for k in range(20_000)]
-    for path in paths:
-        text = "answer\n" + "\n".join(answers) + "\n"
-        if kind == "csv":
-            write(path, text)
-        elif kind == "csv.gz":
-            path.write_bytes(gzip.compress(text.encode()))
-        else:
-            arrow = pytest.importorskip("pyarrow")
-            from pyarrow import parquet
-
-            parquet.write_table(arrow.table({"answer": answers}), path, row_group_size=5_000)
-    heard: list[tuple[str, int, int]] = []
-    with listening(lambda *news: heard.append(news)):
-        assert count_reports(paths).total == 40_000
-    whole = sum(path.stat().st_size for path in paths)
-    assert {news[0] for news in heard} == {"counting reports"}
-    assert {news[2] for news in heard} == {whole}
-    done = [news[1] for news in heard]
-    assert done == sorted(done)
-    assert done[-1] == whole
-    assert paths[0].stat().st_size in done
-    # Others read all of a small file ahead.
-    assert len(set(done)) > 2 or (reader, kind) != ("plain", "csv")
 
 
 def test_numbers_and_codes_keep_their_type(tmp_path: Path, reader: str) -> None:
@@ -143,13 +90,6 @@ def test_missing_files(tmp_path: Path) -> None:
         count_reports([])
 
 
-def test_a_wrong_column_does_not_fill_the_memory(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(counting, "MOST_DIFFERENT", 10)
-    source = write(tmp_path / "r.csv", "id\n" + "\n".join(map(str, range(50))) + "\n")
-    with pytest.raises(FileError, match="more than 10 different values"):
-        count_reports([source])
-
-
 def test_parquet_of_numbers_texts_and_categories(tmp_path: Path) -> None:
     arrow = pytest.importorskip("pyarrow")
     from pyarrow import parquet
@@ -178,12 +118,3 @@ def test_parquet_of_numbers_texts_and_categories(tmp_path: Path) -> None:
     broken.write_bytes(b"not parquet")
     with pytest.raises(FileError, match="cannot be read as Parquet"):
         count_reports([broken], "number")
-
-
-def test_many_blocks_are_the_same_as_one(tmp_path: Path, monkeypatch) -> None:
-    pytest.importorskip("pyarrow")
-    lines = [str(i % 7) for i in range(10_000)]
-    source = write(tmp_path / "r.csv", "x\n" + "\n".join(lines) + "\n")
-    whole = count_reports([source], labels=range(7)).counts
-    monkeypatch.setattr(counting, "BLOCK_BYTES", 512)
-    assert count_reports([source], labels=range(7)).counts == whole

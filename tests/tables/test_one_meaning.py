@@ -7,6 +7,7 @@ tables in `tests/release/test_servers.py`.
 import csv
 import os
 import random
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -14,11 +15,7 @@ from typing import Any
 
 import pytest
 
-from sievert.tables import _batches as batches
-from sievert.tables import _databases as databases
-from sievert.tables import _sources as sources
-from sievert.tables import _warehouse as warehouse
-from sievert.tables import given_warehouse, open_rows
+from sievert.tables import Source, Warehouse, given_warehouse, open_rows
 from tests.tables.drawn import Column, arrow_table, as_csv, drawn, write_csv
 
 for needed in ("pyarrow", "duckdb", "ibis", "pandas", "polars"):
@@ -41,7 +38,7 @@ def read(source: Any, columns: Sequence[Column]) -> Cells:
     return {name: (cells, None) for name, cells in found.items()}
 
 
-def counted(there: warehouse.Warehouse, columns: Sequence[Column]) -> Cells:
+def counted(there: Warehouse, columns: Sequence[Column]) -> Cells:
     """Counted where it is, by one question."""
     with there:
         found = there.cells([column.name for column in columns])
@@ -63,20 +60,21 @@ def everywhere(folder: Path, columns: Sequence[Column]) -> Iterator[tuple[str, C
         write_csv(folder / name / "a.csv", lines, quoting, end)
         yield f"{name} CSV", read(folder / name / "a.csv", columns)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(batches, "arrow_or_none", lambda: None)
+        patched.setitem(sys.modules, "pyarrow", None)
         yield "CSV by Python", read(folder / "plain" / "a.csv", columns)
     write_csv(folder / "plain" / "b.csv", lines[:1])
-    there = sources.counted_files("plain", folder)
+    there = given_warehouse(folder / "plain")
     assert there is not None
     yield "folder of CSV", counted(there, columns)
     path = folder / "a.parquet"
     pyarrow.parquet.write_table(table, path, row_group_size=17)
     yield "Parquet", read(path, columns)
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(sources, "FEWEST_ROWS", 1)
-        there = sources.counted_files("a.parquet", folder)
-        assert there is not None
-        yield "Parquet that is counted", counted(there, columns)
+    # A folder is counted however few rows it has.
+    (folder / "one").mkdir(exist_ok=True)
+    pyarrow.parquet.write_table(table, folder / "one" / "a.parquet", row_group_size=17)
+    there = given_warehouse(folder / "one")
+    assert there is not None
+    yield "Parquet that is counted", counted(there, columns)
     pyarrow.feather.write_feather(table, folder / "a.arrow", compression="uncompressed")
     yield "Arrow file", read(folder / "a.arrow", columns)
     yield "Arrow", read(table, columns)
@@ -99,8 +97,9 @@ def everywhere(folder: Path, columns: Sequence[Column]) -> Iterator[tuple[str, C
     base.execute(
         f"ATTACH '{folder}/a.db' AS kept; CREATE OR REPLACE TABLE kept.t AS SELECT * FROM given; DETACH kept"
     )
-    database = databases.DuckDb.open("duckdb://a.db", folder)
-    yield "DuckDB", counted(warehouse.Warehouse(database, database.table("t"), "t"), columns)
+    there = Source.resolve({"source": "duckdb://a.db", "table": "t"}).warehouse(folder)
+    assert there is not None
+    yield "DuckDB", counted(there, columns)
 
 
 def _dtype(column: Column) -> Any:

@@ -5,6 +5,7 @@ from ._budget import WITHOUT_RELATION as WITHOUT_RELATION
 from ._budget import Budget as Budget
 from ._budget import Relation as Relation
 from ._budget import amount as amount
+from ._chain import Chain as Chain
 from ._chain import sync_folder as sync_folder
 from ._currency import EPS as EPS
 from ._currency import RHO as RHO
@@ -20,3 +21,4 @@ from ._reservation import check_name as check_name
 from ._reservation import file_hash as file_hash
 from ._totals import FIXED as FIXED
 from ._totals import Share as Share
+from ._totals import Totals as Totals

@@ -1,5 +1,6 @@
 from ._answers import Answers as Answers
 from ._asked import AskedMean as AskedMean
+from ._asked import AskedQuantile as AskedQuantile
 from ._asked import AskedSeveral as AskedSeveral
 from ._asked import OnGrid as OnGrid
 from ._joint_moves import JointMove as JointMove

@@ -8,7 +8,10 @@ from ._certified import noise_proof as noise_proof
 from ._certified import released_proof as released_proof
 from ._documents import DocumentsPreview as DocumentsPreview
 from ._documents import DocumentsRelease as DocumentsRelease
+from ._domain import DROPPED as DROPPED
+from ._domain import Domain as Domain
 from ._fit import DataFit as DataFit
+from ._fit import Tally as Tally
 from ._in_all import Effect as Effect
 from ._in_all import InAll as InAll
 from ._ledger_account import ChargedPlan as ChargedPlan

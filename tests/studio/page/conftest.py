@@ -94,8 +94,7 @@ def served(folder: Path) -> Iterator[tuple[str, Recorder]]:
     """The studio, started in that folder: the link of its terminal, and what it sends."""
     import uvicorn
 
-    from sievert.studio import Gate, Studio
-    from sievert.studio._children import Children
+    from sievert.studio import Children, Gate, Studio
 
     listener = socket.create_server(("127.0.0.1", 0))
     gate = Gate(listener.getsockname()[1])

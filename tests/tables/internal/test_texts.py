@@ -12,8 +12,7 @@ from scipy import sparse
 import sievert as sv
 from sievert.errors import DataError, FileError, OutputError
 from sievert.ledger import file_hash
-from sievert.release import _units as units
-from sievert.tables import _engines as engines
+from sievert.tables import Engine, Workers
 from sievert.tables import _texts as texts
 
 FILES = ("users", "letters")
@@ -24,12 +23,29 @@ HALVED = (
 )
 
 
-class Sent(engines._Here):
+class Sent(Workers):
     """Everything goes through a message, as to a worker elsewhere, which knows nothing else."""
+
+    def submit(self, work: Any, task: Any) -> Any:
+        return work, task
+
+    def restart(self) -> None: ...
+
+    def close(self) -> None: ...
 
     def result(self, begun: Any) -> Any:
         work, shared, task = pickle.loads(pickle.dumps((begun[0], self.shared, begun[1])))
         return pickle.loads(pickle.dumps(work(shared, task)))
+
+
+class Lost(Sent):
+    """A worker dies on the second part of the output, again and again."""
+
+    def result(self, begun: Any) -> Any:
+        target = getattr(begun[1], "target", None)
+        if target is not None and target.stem == "part-00001":
+            raise OutputError("engine: a worker died 3 times on one task")
+        return super().result(begun)
 
 
 def prepared(folder: Path, name: str, *pairs: tuple[str, str]) -> Path:
@@ -65,7 +81,7 @@ def test_a_worker_elsewhere_draws_the_same(
             halved(file.parent)
         with monkeypatch.context() as patch:
             if sent:
-                patch.setattr(engines.OneProcess, "start", lambda engine, shared: Sent(shared, 1))
+                patch.setattr(type(Engine.resolve("one")), "start", lambda engine, shared: Sent(shared, 1))
             hashes.add(file_hash(Path(sv.release.run(sv.load(file)).output)))
     assert len(hashes) == 1
 
@@ -82,15 +98,8 @@ def test_a_worker_that_is_lost_costs_nothing(
         halved(whole.parent)
         halved(lost.parent)
     expected = sv.release.run(sv.load(whole))
-    named = units.give_name
-
-    def second(private: Path, target: Path) -> None:
-        if target.stem == "part-00001":
-            raise OutputError("engine: a worker died 3 times on one task")
-        named(private, target)
-
     with monkeypatch.context() as patch:
-        patch.setattr(units, "give_name", second)
+        patch.setattr(type(Engine.resolve("one")), "start", lambda engine, shared: Lost(shared, 1))
         with pytest.raises(OutputError, match="is charged"):
             sv.release.run(sv.load(lost))
     found = sv.release.run(sv.load(lost))

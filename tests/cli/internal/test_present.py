@@ -1,8 +1,12 @@
-"""Tables of answers fit the terminal: titles wrap, then cells, and nothing of either is lost."""
+"""Tables of answers fit the terminal and lose nothing; a bar is shown on a terminal only."""
+
+import io
+import sys
 
 import pytest
 
-from sievert.cli._present import print_table
+from sievert.cli._present import print_table, progress_bar
+from sievert.numerics import advance
 
 HEADER = ["", "in the long run", "95.0% radius of the noise", "what it is"]
 ROWS = [
@@ -35,3 +39,16 @@ def test_titles_wrap_before_cells(
     assert "36.4% to 37.0%" in lines[-1] and len(lines) == 4
     # Titles stand on their columns.
     assert lines[1].endswith("what it is") and "what" not in lines[0]
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_bar_on_a_terminal_and_silence_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    for stream, shows in ((Terminal(), True), (io.StringIO(), False)):
+        monkeypatch.setattr(sys, "stderr", stream)
+        with progress_bar():
+            advance("neighbours", 3, 4)
+        assert ("Neighbours" in stream.getvalue()) == shows

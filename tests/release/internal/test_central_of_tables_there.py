@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +14,11 @@ import numpy as np
 import pytest
 
 import sievert as sv
-from sievert.errors import DataError, FileError, OutputError, SievertError, TooLargeError
+from sievert.errors import DataError, FileError, OutputError, SievertError
 from sievert.files import load_scenario
 from sievert.release import make_plan
 from sievert.release._central import chosen_tables, computed
-from sievert.release._running import _opened
-from sievert.tables import PLAIN
-from sievert.tables import _databases as databases
-from sievert.tables import _sources as sources
-from sievert.tables import _warehouse as warehouse
+from sievert.tables import PLAIN, Rows, Source, Warehouse, given_warehouse, open_rows
 
 duckdb = pytest.importorskip("duckdb")
 pytest.importorskip("ibis")
@@ -101,10 +98,29 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path
 
 
+@contextmanager
+def opened(plan: Any, data: Any) -> Iterator[Rows | Warehouse]:
+    """The records where they are counted, or as they are read."""
+    there = plan.data.warehouse(plan.scenario.folder) if data is None else given_warehouse(data)
+    if there is None:
+        yield plan.data.rows(plan.scenario.folder) if data is None else open_rows(data)
+    else:
+        with there:
+            yield there
+
+
+def duckdb_kind(folder: Path) -> Any:
+    """The class that asks a DuckDB file."""
+    there = Source.resolve({"source": "duckdb://clinic.db", "table": "visits"}).warehouse(folder)
+    assert there is not None
+    there.database.close()
+    return next(kind for kind in type(there.database).__mro__ if "ask" in vars(kind))
+
+
 def totals(file: Path, data: Any = None, key: bytes = b"k" * 32) -> list[list[int]]:
     """The exact tables that a release would draw noise for."""
     plan = make_plan(load_scenario(file))
-    with _opened(plan, data) as rows:
+    with opened(plan, data) as rows:
         return [table.tolist() for table in chosen_tables(plan, computed(plan, rows), key)]
 
 
@@ -176,10 +192,10 @@ def test_a_release_from_a_database(folder: Path) -> None:
 class Watched:
     """Every question that a database is asked, and its answer."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
         self.asked: list[tuple[str, list[tuple[Any, ...]]]] = []
-        for owner in (databases.DuckDb, databases.GivenToDuckDb):
-            monkeypatch.setattr(owner, "ask", self._watched(owner.ask))
+        owner = duckdb_kind(folder)
+        monkeypatch.setattr(owner, "ask", self._watched(owner.ask))
 
     def _watched(self, ask: Callable[..., Any]) -> Callable[..., Any]:
         def watched(own: Any, question: Any, codes: Any = ()) -> Any:
@@ -195,7 +211,7 @@ def test_only_distinct_cells_and_counts_leave(
     folder: Path, monkeypatch: pytest.MonkeyPatch, too_many: str
 ) -> None:
     text = FILE if too_many == "sample" else REJECT
-    watched = Watched(monkeypatch)
+    watched = Watched(monkeypatch, folder)
     totals(described(folder, SOURCES[0], text))
     distinct = {row[:2] for row in ROWS}
     texts = {str(cell) for row in distinct for cell in row if cell is not None}
@@ -209,14 +225,15 @@ def test_only_distinct_cells_and_counts_leave(
 def test_all_questions_see_one_state_of_files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = described(folder, 'input = "parquet"')
     part = folder / "parquet" / "part0.parquet"
-    content, ask = part.read_bytes(), databases.DuckDb.ask
+    owner = duckdb_kind(folder)
+    content, ask = part.read_bytes(), owner.ask
 
     def meddled(own: Any, question: Any, codes: Any = ()) -> Any:
         found = ask(own, question, codes)
         part.write_bytes(content)
         return found
 
-    monkeypatch.setattr(databases.DuckDb, "ask", meddled)
+    monkeypatch.setattr(owner, "ask", meddled)
     with pytest.raises(OutputError, match="changed while they were read; nothing was charged"):
         sv.release.run(file, output=folder / "meddled.csv", id="meddled")
     assert all(entry.id != "meddled" for entry in sv.release.account(folder / "budget.toml").releases)
@@ -230,7 +247,7 @@ def test_a_table_without_a_transaction_is_counted_twice(folder: Path) -> None:
     base = ibis.duckdb.connect()
     base.raw_sql(TABLE)
     base.raw_sql("INSERT INTO visits VALUES ('north', 1, 'ann')")
-    with _opened(plan, base.table("visits")) as there:
+    with opened(plan, base.table("visits")) as there:
         most = there.most_rows  # type: ignore[union-attr]
 
         def meddled(*given: Any) -> tuple[int, int]:
@@ -251,7 +268,7 @@ def test_people_are_counted_twice_too(folder: Path) -> None:
         plan = make_plan(load_scenario(described(folder, SOURCES[0], text)))
         base.raw_sql(TABLE.replace("CREATE", "CREATE OR REPLACE"))
         base.raw_sql("INSERT INTO visits VALUES ('north', 1, 'ann'), ('north', 1, 'bob')")
-        with _opened(plan, base.table("visits")) as there:
+        with opened(plan, base.table("visits")) as there:
             still = there.require_still  # type: ignore[union-attr]
 
             def meddled(still: Callable[[], None] = still) -> None:
@@ -282,7 +299,7 @@ def test_a_sample_of_another_table_is_not_drawn(folder: Path) -> None:
     base = ibis.duckdb.connect()
     base.raw_sql(TABLE)
     base.raw_sql("INSERT INTO visits VALUES ('north', 1, 'ann')")
-    with _opened(plan, base.table("visits")) as there:
+    with opened(plan, base.table("visits")) as there:
         found = computed(plan, there)
         base.raw_sql("INSERT INTO visits VALUES ('north', 1, 'bob')")
         with pytest.raises(OutputError, match="the table changed"):
@@ -293,7 +310,8 @@ def test_a_database_that_stops(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
     """Before the charge nothing is spent; after it the same command finishes at no further cost."""
     file = described(folder, SOURCES[0])
     asked = {"output": folder / "stopped.csv", "id": "stopped"}
-    ask, calls = databases.DuckDb.ask, []
+    owner = duckdb_kind(folder)
+    ask, calls = owner.ask, []
 
     def stopping(at: int) -> Callable[..., Any]:
         def stopped(own: Any, question: Any, codes: Any = ()) -> Any:
@@ -304,23 +322,17 @@ def test_a_database_that_stops(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
 
         return stopped
 
-    monkeypatch.setattr(databases.DuckDb, "ask", stopping(1))
+    monkeypatch.setattr(owner, "ask", stopping(1))
     with pytest.raises(OutputError, match=r"stopped answering \(ConnectionError\).*nothing was charged"):
         sv.release.run(file, **asked)
     calls.clear()
-    monkeypatch.setattr(databases.DuckDb, "ask", stopping(4))
+    monkeypatch.setattr(owner, "ask", stopping(4))
     with pytest.raises(OutputError, match=r"stopped answering .* is charged .* and not published"):
         sv.release.run(file, **asked)
-    monkeypatch.setattr(databases.DuckDb, "ask", ask)
+    monkeypatch.setattr(owner, "ask", ask)
     done = sv.release.run(file, **asked)
     assert done.resumed
     assert done.eps == 0
-
-
-def test_too_many_distinct_cells_are_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(warehouse, "LARGEST_CELLS", 3)
-    with pytest.raises(TooLargeError, match=r"distinct cells of region, amount would .*round the values"):
-        sv.release.run(described(folder, SOURCES[0]), output=folder / "cells.csv")
 
 
 # ── Who a person is, and which of their rows are kept ───────────────────────────────────────────────────────
@@ -368,7 +380,7 @@ def people() -> Iterator[Any]:
     base = ibis.duckdb.connect()
     base.raw_sql("CREATE TABLE people (name VARCHAR COLLATE NOCASE, number DECIMAL(6, 2), part DOUBLE)")
     base.con.executemany("INSERT INTO people VALUES (?, ?, ?)", [(name, "-1.50", 7.0) for name in PEOPLE])
-    yield warehouse.Warehouse(databases.DuckDb(base), base.table("people"), "people")
+    yield given_warehouse(base.table("people"))
     base.disconnect()
 
 
@@ -388,7 +400,8 @@ def test_people_of_several_texts_are_refused(column: str, words: str) -> None:
     base = ibis.duckdb.connect()
     base.raw_sql("CREATE TABLE people (name VARCHAR, part DOUBLE)")
     base.raw_sql("INSERT INTO people VALUES ('1e2', 0.5), ('x', NULL)")
-    there = warehouse.Warehouse(databases.DuckDb(base), base.table("people"), "people")
+    there = given_warehouse(base.table("people"))
+    assert there is not None
     with pytest.raises(DataError, match=words):
         there.most_rows(column)
 
@@ -537,7 +550,7 @@ def test_what_does_not_fit_into_memory_is_spilled_in_private(folder: Path) -> No
 
     file = described(folder, SOURCES[0])
     for data in (None, polars.LazyFrame({"id": [1]}), folder / "parquet"):
-        with _opened(make_plan(load_scenario(file)), data) as there:
+        with opened(make_plan(load_scenario(file)), data) as there:
             ((place,),) = there.database.connection.con.execute(
                 "SELECT current_setting('temp_directory')"
             ).fetchall()
@@ -570,7 +583,7 @@ def test_without_the_extra_files_are_read(folder: Path, monkeypatch: pytest.Monk
     import sys
 
     monkeypatch.setitem(sys.modules, "ibis", None)
-    assert sources.counted_files("parquet", folder) is None
+    assert given_warehouse(folder / "parquet") is None
 
 
 def asking(kind: str, text: str = FILE) -> str:
