@@ -69,6 +69,11 @@ test: setup  ## run every test and doctest (PYTEST_ARGS="-m 'not slow'" for a qu
 fuzz: setup  ## hostile arguments and files for an hour, releases killed at every system call
 	SIEVERT_CRASH=long SIEVERT_FUZZ_SECONDS=$(FUZZ_SECONDS) SIEVERT_MUTANTS=100000 $(BIN)/python -m pytest -n $(WORKERS) -s tests/crash tests/fuzz tests/proofs/test_two_opinions.py $(PYTEST_ARGS)
 
+same: setup  ## compare every answer about the examples, byte for byte, with the recording
+	@mkdir -p $(OUT)
+	$(BIN)/python tests/golden/same_output.py record $(OUT)/same_output.json.gz 2>/dev/null
+	$(BIN)/python tests/golden/same_output.py compare tests/golden/same_output.json.gz $(OUT)/same_output.json.gz
+
 lint: setup  ## ruff, formatting, types, and the arrows between the rooms
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
