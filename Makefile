@@ -19,7 +19,7 @@ PINS         := constraints.txt
 EXAMPLES      = $(wildcard examples/*.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test fuzz bench lint format papers docs pins clean
+.PHONY: help setup run test fuzz same bench lint format papers docs pins clean
 .DELETE_ON_ERROR:
 
 help:  ## list the targets
