@@ -12,9 +12,9 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.harness import Row
-from sievert.files import Scenario, load
-from sievert.questions import guess_by_eps, largest_for_mechanism, largest_level, seen
-from sievert.questions.explain import weakest_for_file
+from sievert.files import PolicyScenario, load
+from sievert.questions import analysis_of, guess_by_eps, max_epsilon, max_level
+from sievert.questions.explain import weakest_claim_for_file
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 RELEASES, TIMES = 10, 5
@@ -32,22 +32,22 @@ def rows() -> list[Row]:
 
 def _of(path: Path) -> list[Row]:
     scenario = load(path)
-    if not isinstance(scenario, Scenario):
+    if not isinstance(scenario, PolicyScenario):
         accept = None if scenario.document.accept is None else scenario.document.accept.model_dump()
         limits = {key: value for key, value in (accept or LETTERS).items() if value is not None}
-        solved = _median(lambda step: largest_level(scenario, {k: v * step for k, v in limits.items()}))
+        solved = _median(lambda step: max_level(scenario, {k: v * step for k, v in limits.items()}))
         return [Row(f"backwards, {path.stem}", 1, solved)]
-    eps = seen(scenario).epsilon.nats
+    eps = analysis_of(scenario).epsilon.nats
     limit = 0.5 if scenario.accept is None or scenario.accept.guess is None else scenario.accept.guess
 
-    def at(step: float) -> Scenario:
+    def at(step: float) -> PolicyScenario:
         return scenario.at_eps(eps * step)
 
     asked: dict[str, Callable[[float], object]] = {
-        "a guess after ten releases": lambda step: seen(at(step)).repeated(RELEASES),
-        "the ε curve": lambda step: guess_by_eps(seen(at(step))),
-        "backwards, this mechanism": lambda step: largest_for_mechanism(scenario, limit * step),
-        "backwards, any mechanism": lambda step: weakest_for_file(scenario, limit * step, "eps"),
+        "a guess after ten releases": lambda step: analysis_of(at(step)).repeated(RELEASES),
+        "the ε curve": lambda step: guess_by_eps(analysis_of(at(step))),
+        "backwards, this mechanism": lambda step: max_epsilon(scenario, limit * step),
+        "backwards, any mechanism": lambda step: weakest_claim_for_file(scenario, limit * step, "eps"),
     }
     return [
         Row(f"{name}, {path.stem}", len(scenario.policy.values), _median(ask)) for name, ask in asked.items()

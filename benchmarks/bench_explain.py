@@ -16,8 +16,8 @@ from dp_accounting.pld import privacy_loss_distribution
 import sievert as sv
 from benchmarks.harness import Row, compare, timed
 from sievert.channels.divergences import delta_curve
+from sievert.limits._closed_guess_bounds import pure_guess
 from sievert.limits._composition import composed_delta
-from sievert.limits._ends import pure_guess
 
 PEER = "dp-accounting"
 LEVELS = np.linspace(0, 2, 21)

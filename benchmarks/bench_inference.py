@@ -25,7 +25,7 @@ from sievert.inference import (
     vulnerability,
 )
 from sievert.inference._frontier import _level
-from sievert.inference._question import Question
+from sievert.inference._frontier_problem import FrontierProblem
 
 COMPAS = [
     [1838, 46, 269, 61, 127, 20],
@@ -69,7 +69,7 @@ def frontiers() -> list[Row]:
 def program(correlation: Correlation, metric: sv.Metric, limit: float) -> float:
     """The program alone: built and solved, nothing proved."""
     level = _level(math.log(3), None)
-    question = Question(correlation, level, metric, False, (None, None), (None, None))
+    question = FrontierProblem(correlation, level, metric, False, (None, None), (None, None))
     return float(question.solver.solve([limit]).value)
 
 

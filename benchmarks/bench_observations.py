@@ -9,9 +9,9 @@ import numpy as np
 
 import sievert as sv
 from benchmarks.harness import Row, compare, timed
-from sievert.channels import CellNoise, GaussianLaw, GeometricLaw, Privacy, SumNoise
+from sievert.channels import EpsilonOrAlpha, GaussianLaw, GeometricLaw, HistogramNoise, ScalarNoise
 from sievert.measures._noise_capacity import log_capacity
-from sievert.observations import RecordView, record_view
+from sievert.observations import TableLikelihood, likelihood_of
 from sievert.policies import Statistic
 
 
@@ -31,17 +31,17 @@ def run() -> list[Row]:
     return rows
 
 
-def _table(cells: int, eps: float, belief: np.ndarray | None = None) -> RecordView:
+def _table(cells: int, eps: float, belief: np.ndarray | None = None) -> TableLikelihood:
     ones = np.ones(cells, np.int64)
     statistic = Statistic(("cell",), ((0,),), np.arange(cells), ones, Fraction(1), "histogram")
-    noise = CellNoise(statistic, GeometricLaw(Privacy(eps, None)))
-    return record_view(noise, ones / cells if belief is None else belief)
+    noise = HistogramNoise(statistic, GeometricLaw(EpsilonOrAlpha(eps, None)))
+    return likelihood_of(noise, ones / cells if belief is None else belief)
 
 
 def _gaussian(releases: int) -> Row:
     """The exact guess after many Gaussian releases of 12 cells, against 20,000 simulated sums."""
     statistic = Statistic(("cell",), ((0,),), np.arange(12), np.ones(12, np.int64), Fraction(1), "histogram")
-    view = record_view(CellNoise(statistic, GaussianLaw(Fraction(50))), np.full(12, 1 / 12))
+    view = likelihood_of(HistogramNoise(statistic, GaussianLaw(Fraction(50))), np.full(12, 1 / 12))
 
     def simulated() -> float:
         draws = np.random.default_rng(1).normal(0.0, 50 * releases**0.5, (20_000, 12))
@@ -53,10 +53,12 @@ def _gaussian(releases: int) -> Row:
     )
 
 
-def _line(values: int, eps: float) -> RecordView:
+def _line(values: int, eps: float) -> TableLikelihood:
     amounts, zeros = np.arange(values), np.zeros(values, np.int64)
     statistic = Statistic((), ((),), zeros, amounts, Fraction(1), "sum")
-    return record_view(SumNoise(statistic, GeometricLaw(Privacy(eps, None))), np.full(values, 1 / values))
+    return likelihood_of(
+        ScalarNoise(statistic, GeometricLaw(EpsilonOrAlpha(eps, None))), np.full(values, 1 / values)
+    )
 
 
 def _listed(cells: int) -> Row:

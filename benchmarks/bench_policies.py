@@ -9,8 +9,8 @@ import numpy as np
 import opendp.prelude as dp
 
 from benchmarks.harness import Row, compare, timed
-from sievert.policies import Policy, Statistic, largest_cost
-from sievert.sampling._scores import ByScores
+from sievert.policies import Policy, Statistic, joint_sensitivity
+from sievert.sampling._scores import ScoreSampler
 
 TABLES, CELLS = 5, 50
 
@@ -39,7 +39,7 @@ def _joint(size: int) -> tuple[Callable[[], None], Callable[[], None]]:
     costs = [lambda steps, unit=Fraction(1, 7 * (j + 1)): unit * steps for j in range(TABLES)]
 
     def ours() -> None:
-        assert largest_cost(policy, tables, costs).exact
+        assert joint_sensitivity(policy, tables, costs).exact
 
     def loop() -> None:
         best = Fraction(0)
@@ -57,7 +57,7 @@ def _joint(size: int) -> tuple[Callable[[], None], Callable[[], None]]:
 
 def _quantile(size: int) -> Row:
     scores = np.abs(np.arange(size) - size // 3)
-    ours = ByScores(Fraction(1, 200))
+    ours = ScoreSampler(Fraction(1, 200))
     noisy_max = dp.m.make_noisy_max(
         dp.vector_domain(dp.atom_domain(T="i32")), dp.linf_distance(T="i32"), dp.max_divergence(), 200.0
     )

@@ -12,9 +12,9 @@ import numpy as np
 
 import sievert as sv
 from benchmarks.harness import Row, compare, timed
-from sievert.files import added_noise
-from sievert.observations import record_view, repeated_guess
-from sievert.questions import seen
+from sievert.files import table_noise
+from sievert.observations import likelihood_of, repeated_guess
+from sievert.questions import analysis_of
 
 HISTOGRAM = '[query]\nkind = "histogram"\n[mechanism]\nkind = "geometric"\neps = 1.0\n'
 SUM = '[query]\nkind = "sum"\n[mechanism]\nkind = "{kind}"\neps = 1.0\n'
@@ -89,9 +89,9 @@ def _listed(path: Path, top: int) -> Row:
     _written(path, _policy(f"{{ range = [0, {top}] }}", 10) + SUM.format(kind="truncated-geometric"))
 
     def ours() -> float:
-        noise = added_noise(sv.load(path))
+        noise = table_noise(sv.load(path))
         assert noise is not None
-        return record_view(noise, np.full(top + 1, 1 / (top + 1))).guess(1).guess
+        return likelihood_of(noise, np.full(top + 1, 1 / (top + 1))).guess(1).guess
 
     def theirs() -> float:
         scenario = sv.load(path)
@@ -103,9 +103,9 @@ def _listed(path: Path, top: int) -> Row:
 
 def _simulated(path: Path, cells: int) -> Row:
     """The guess after twelve releases, exactly, and by 1000 simulated records: one digit and a half."""
-    noise = added_noise(sv.load(_written(path, _table(cells))))
+    noise = table_noise(sv.load(_written(path, _table(cells))))
     assert noise is not None
-    view = record_view(noise, np.full(cells, 1 / cells))
+    view = likelihood_of(noise, np.full(cells, 1 / cells))
 
     def theirs() -> object:
         return view.simulated(12, 1, 1000)
@@ -121,7 +121,7 @@ def _repeated(path: Path, top: int) -> Row:
     channel, answers = scenario.channel, scenario.answers
 
     def ours() -> float:
-        return seen(scenario.replaced({})).repeated(4).guess
+        return analysis_of(scenario.replaced({})).repeated(4).guess
 
     def theirs() -> float:
         return repeated_guess(channel, answers, 4).guess

@@ -15,11 +15,11 @@ import opendp.prelude as dp
 
 import sievert as sv
 from benchmarks.harness import Row, compare, timed
-from sievert.channels import GeometricLaw, Privacy
+from sievert.channels import EpsilonOrAlpha, GeometricLaw
 from sievert.ledger import Budget, Ledger
 from sievert.limits import planned_claim
 from sievert.tables import _batches as batches
-from sievert.tables import _coded as coded
+from sievert.tables import _dictionary_encoding as coded
 
 AGES = """version = 1
 [policy]
@@ -90,7 +90,7 @@ def _plans() -> list[Row]:
     """ε at δ = 1e-6 of so many tables a year, exactly, against dp-accounting's grid of losses."""
     from dp_accounting.pld import privacy_loss_distribution as pld
 
-    law = GeometricLaw(Privacy(0.25, None))
+    law = GeometricLaw(EpsilonOrAlpha(0.25, None))
 
     def ours(count: int) -> float:
         return planned_claim([(law, 1), (law, 1)], count).epsilon(1e-6)

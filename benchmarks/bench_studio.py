@@ -20,10 +20,10 @@ from statistics import median
 
 from benchmarks import _studio_engine, _studio_page
 from benchmarks.harness import Row, compare
-from sievert.files import from_text
+from sievert.files import scenario_from_text
 from sievert.questions.audit import audit
 from sievert.report.audit import page
-from sievert.studio import Desk
+from sievert.studio import Session
 
 PARTS = ("headline", "guess", "noise", "epsilon")
 EXAMPLES = Path(__file__).parent.parent / "examples"
@@ -46,7 +46,7 @@ def _file(values: int, eps: float) -> str:
 
 def _change(values: int) -> Row:
     """Another ε each time: what the desk shares, and what an audit builds anew."""
-    desk = Desk(EXAMPLES, "file.toml")
+    desk = Session(EXAMPLES, "file.toml")
     text, levels = _file(values, 0.5), itertools.count(1)
 
     def ours() -> None:
@@ -55,7 +55,7 @@ def _change(values: int) -> Row:
         json.dumps(dict(desk.answer(found, PARTS, {"brief": True})))
 
     def theirs() -> None:
-        scenario = from_text(_file(values, 0.5 + 1e-4 * next(levels)), EXAMPLES)
+        scenario = scenario_from_text(_file(values, 0.5 + 1e-4 * next(levels)), EXAMPLES)
         page(audit(scenario), scenario)  # type: ignore[arg-type, call-overload]
 
     return compare(MEANT, values, ours, "audit and its page", theirs, repeat=3, clock="cpu")

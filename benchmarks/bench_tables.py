@@ -12,11 +12,11 @@ import pyarrow
 from pyarrow import parquet
 
 from benchmarks.harness import Row, compare
-from sievert.files import load_scenario
+from sievert.files import load_policy_scenario
 from sievert.release import make_plan
-from sievert.release._central import chosen_tables, computed
 from sievert.release._domain import Fingerprints
 from sievert.release._plan import Plan
+from sievert.release._table_release import chosen_tables, computed
 from sievert.tables import Rows, Warehouse, open_rows
 from sievert.tables._databases import ParquetOrCsv
 
@@ -86,7 +86,7 @@ def run() -> list[Row]:
 
 def _plan(folder: Path, text: str) -> Plan:
     (folder / "file.toml").write_text(text)
-    return make_plan(load_scenario(folder / "file.toml"))
+    return make_plan(load_policy_scenario(folder / "file.toml"))
 
 
 def _data(path: Path, size: int) -> None:

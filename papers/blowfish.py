@@ -9,7 +9,7 @@ import numpy as np
 
 from sievert.channels import BlockChannel, Channel
 from sievert.errors import MechanismError
-from sievert.numerics import as_fraction, brief, is_exact
+from sievert.numerics import abbreviated, as_fraction, is_exact
 
 __all__ = ["theorem_five"]
 
@@ -35,14 +35,14 @@ def theorem_five(n: int, delta: Any) -> BlockChannel:
     """
     if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 2:
         raise MechanismError(
-            f"n is {brief(n)}; the family of Theorem 5 needs a whole number of components ≥ 2"
+            f"n is {abbreviated(n)}; the family of Theorem 5 needs a whole number of components ≥ 2"
         )
     try:
         exact = as_fraction(delta)
     except ValueError:
         exact = Fraction(-1)
     if exact < 0:
-        raise MechanismError(f"delta is {brief(delta)}; it must be a finite number ≥ 0")
+        raise MechanismError(f"delta is {abbreviated(delta)}; it must be a finite number ≥ 0")
     step = exact if is_exact(delta) else float(delta)
     high, total = 1 + step, 4 + 2 * step
     first = [[high, high, 1, 1], [1, high, high, 1], [1, 1, high, high], [high, 1, 1, high]]

@@ -14,7 +14,7 @@ from itertools import pairwise
 import flint
 
 from sievert.errors import MechanismError
-from sievert.numerics import brief
+from sievert.numerics import abbreviated
 from sievert.results import Result
 
 __all__ = ["MonotoneExponential", "check_exponential_monotone", "roots_between_0_and_1"]
@@ -42,7 +42,7 @@ def check_exponential_monotone(n: int) -> MonotoneExponential:
     True
     """
     if not isinstance(n, int) or isinstance(n, bool) or n < 1:
-        raise MechanismError(f"n is {brief(n)}; it must be a whole number ≥ 1")
+        raise MechanismError(f"n is {abbreviated(n)}; it must be a whole number ≥ 1")
     conditions = _conditions(n)
     signs = [_sign_on_unit_interval(polynomial) for polynomial in conditions]
     if any(sign is not None and sign < 0 for sign in signs):

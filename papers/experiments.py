@@ -20,7 +20,7 @@ from sievert.channels import Channel
 from sievert.channels.priors import as_prior
 from sievert.errors import EstimationError
 from sievert.estimation import Method, estimate, kantorovich
-from sievert.numerics import brief
+from sievert.numerics import abbreviated
 from sievert.results import Result
 from sievert.spaces import Metric
 
@@ -91,7 +91,8 @@ class Experiment(Result):
             ):
                 return cell
         raise EstimationError(
-            f"no cell for {brief(truth)}, {brief(mechanism)}, {reports} reports and {brief(method)}"
+            f"no cell for {abbreviated(truth)}, {abbreviated(mechanism)}, {reports} reports and "
+            f"{abbreviated(method)}"
         )
 
     def __str__(self) -> str:
@@ -118,7 +119,7 @@ def run_experiment(
     against : "population" measures against the people who reported, "truth" against what they were drawn from
     """
     if against not in ("population", "truth"):
-        raise EstimationError(f'against is {brief(against)}; choose "population" or "truth"')
+        raise EstimationError(f'against is {abbreviated(against)}; choose "population" or "truth"')
     cells: list[Cell] = []
     for i, (truth_name, truth) in enumerate(truths.items()):
         p = as_prior(truth, metric.points).astype(np.float64)

@@ -138,7 +138,7 @@ def files_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
         return lambda path: known(path, path.read_bytes() if path.is_file() else None)
 
     monkeypatch.setattr(files, "load", once(files.load))
-    monkeypatch.setattr(files, "load_scenario", once(files.load_scenario))
+    monkeypatch.setattr(files, "load_policy_scenario", once(files.load_policy_scenario))
 
 
 @pytest.fixture(scope="session")

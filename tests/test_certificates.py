@@ -15,7 +15,7 @@ import pytest
 
 import sievert as sv
 from sievert.estimation import prove_likelihood, prove_transport
-from sievert.files import load_scenario
+from sievert.files import load_policy_scenario
 from sievert.limits import worst_about, worst_leakage
 from sievert.proofs import Proof, save_proof
 from sievert.release import make_plan, noise_proof
@@ -102,7 +102,7 @@ def noise(rng: Rng) -> Iterator[Proof | None]:
                 with tempfile.TemporaryDirectory() as folder:
                     path = Path(folder) / "file.toml"
                     path.write_text(text, encoding="utf-8")
-                    yield noise_proof(make_plan(load_scenario(path)))
+                    yield noise_proof(make_plan(load_policy_scenario(path)))
 
 
 def a_metric_of_many_points(rng: Rng) -> Iterator[Proof | None]:

@@ -18,7 +18,7 @@ from pydantic import BaseModel
 
 import sievert as sv
 from sievert.cli import main
-from sievert.kinds import Noun
+from sievert.kinds import ConfigType
 
 PAGE = Path("docs/gallery.md").resolve()
 TEXT = PAGE.read_text(encoding="utf-8")
@@ -67,8 +67,8 @@ def test_every_file_is_asked_something() -> None:
     assert [name for name in FILES if "version = 1" in FILES[name] and name not in asked] == []
 
 
-def _kinds_in(value: Any) -> Iterator[type[Noun]]:
-    if isinstance(value, Noun):
+def _kinds_in(value: Any) -> Iterator[type[ConfigType]]:
+    if isinstance(value, ConfigType):
         yield type(value)
     if isinstance(value, BaseModel):
         value = [getattr(value, name) for name in type(value).model_fields]
@@ -90,7 +90,7 @@ def test_every_kind_occurs_in_an_example_or_on_the_page(folder: Path, request: p
     own = [folder / name for name, content in FILES.items() if "version = 1" in content]
     used = {owner for path in [*examples, *own] for owner in _kinds_in(sv.load(path).document)}
     missing = []
-    for noun, base in Noun.nouns.items():
+    for noun, base in ConfigType.nouns.items():
         for home in base.homes:
             import_module(home)
         missing += [

@@ -14,7 +14,7 @@ import pytest
 from scipy import sparse
 
 import sievert as sv
-from sievert.channels import CellNoise, GeometricLaw, Privacy
+from sievert.channels import EpsilonOrAlpha, GeometricLaw, HistogramNoise
 from sievert.numerics import exp_enclosure
 
 LINE = sv.metrics.line(3)
@@ -25,7 +25,7 @@ CODES = [[1, 0, 1], [0, 0, 1], [1, 1, 1]]
 PLACES = sv.text.Embedding(["sea", "lake", "car", "road"], [[0, 0], [0, 1], [5, 0], [5, 1]])
 TEXTS = sv.text.Corpus({"ann": "sea lake", "bob": "car road"}, {"ann": "sea", "bob": "car"})
 TWO = sv.Policy.differential(2, 2)
-TABLE_NOISE = CellNoise(sv.Query.histogram().statistic(TWO), GeometricLaw(Privacy(0.5, None)))
+TABLE_NOISE = HistogramNoise(sv.Query.histogram().statistic(TWO), GeometricLaw(EpsilonOrAlpha(0.5, None)))
 
 
 def nested(depth: int) -> list[Any]:

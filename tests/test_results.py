@@ -130,5 +130,5 @@ def test_cells_are_short() -> None:
 
 def test_a_scenario_shows_its_file() -> None:
     scenario = sv.load("examples/census-count.toml")
-    assert repr(scenario) == "Scenario('examples/census-count.toml')"
+    assert repr(scenario) == "PolicyScenario('examples/census-count.toml')"
     assert "<pre>version = 1" in scenario._repr_html_()

@@ -9,12 +9,12 @@ the JSON schema for editors and the reference of the file. A file names a kind
 - by a table with exactly one registered leading key, ``{ within = 2, name = "near" }``;
 - by a list, where the noun takes one (``values = ["yes", "no"]``).
 
->>> class Shape(Noun, noun="shape"):
+>>> class Shape(ConfigType, noun="shape"):
 ...     "What is drawn."
->>> @kind(Shape, "dot")
+>>> @variant(Shape, "dot")
 ... class Dot(Shape):
 ...     "A point."
->>> @kind(Shape, key="radius")
+>>> @variant(Shape, key="radius")
 ... class Disc(Shape):
 ...     "A disc."
 ...     radius: Annotated[float, Field(gt=0)]
@@ -33,12 +33,12 @@ from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJson
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, core_schema
 
 __all__ = [
+    "ConfigType",
+    "ConfigVariant",
     "Count",
     "FilePath",
     "Finite",
-    "Kind",
     "NonNegative",
-    "Noun",
     "Positive",
     "PrivatePath",
     "Probability",
@@ -46,8 +46,8 @@ __all__ = [
     "Reader",
     "Section",
     "Value",
-    "kind",
     "paths_in",
+    "variant",
 ]
 
 Probability = Annotated[float, Field(ge=0, le=1)]
@@ -67,10 +67,10 @@ class Section(BaseModel):
 
 
 @dataclass(frozen=True)
-class Kind:
+class ConfigVariant:
     """One kind of a noun: its class, and how a file names it, by a name or by the leading key of a table."""
 
-    owner: type[Noun]
+    owner: type[ConfigType]
     name: str | None
     key: str | None
 
@@ -94,7 +94,7 @@ class Kind:
         return [self.owner.tag, *self.owner.key_names()] if self.is_noun else list(self.owner.model_fields)
 
 
-class Noun(Section):
+class ConfigType(Section):
     """The base of a noun: ``class Loss(Noun, noun="loss")`` names it, its subclasses are its kinds."""
 
     noun: ClassVar[str] = ""
@@ -117,9 +117,9 @@ class Noun(Section):
     homes: ClassVar[tuple[str, ...]] = ()
     # Names from elsewhere, with what to write here.
     elsewhere: ClassVar[Mapping[str, str]] = {}
-    registry: ClassVar[dict[str, Kind]]
+    registry: ClassVar[dict[str, ConfigVariant]]
     # Every noun by its name.
-    nouns: ClassVar[dict[str, type[Noun]]] = {}
+    nouns: ClassVar[dict[str, type[ConfigType]]] = {}
 
     model_config = ConfigDict(frozen=True)
 
@@ -127,14 +127,14 @@ class Noun(Section):
         super().__init_subclass__(**keywords)
         if noun:
             cls.noun, cls.registry = noun, {}
-            Noun.nouns[noun] = cls
+            ConfigType.nouns[noun] = cls
 
     @classmethod
     def __pydantic_init_subclass__(cls, *, noun: str = "", **keywords: Any) -> None:
         super().__pydantic_init_subclass__(**keywords)
 
     @classmethod
-    def kinds(cls) -> dict[str, Kind]:
+    def kinds(cls) -> dict[str, ConfigVariant]:
         """Every kind by its name or leading key, those of modules not yet loaded included."""
         for home in cls.homes:
             import_module(home)
@@ -209,7 +209,7 @@ class Noun(Section):
         return [{key: table[key] for key in known if key in table} for known in keys.values()]
 
     @classmethod
-    def _named(cls, name: Any, where: tuple[str, ...]) -> Kind:
+    def _named(cls, name: Any, where: tuple[str, ...]) -> ConfigVariant:
         found = cls.kinds().get(name) if isinstance(name, str) else None
         if found is not None and found.name is None and where:
             raise _mistake("value", name, f"a table names {name!r} by its key: {{ {name} = … }}", where)
@@ -221,7 +221,7 @@ class Noun(Section):
         return found
 
     @classmethod
-    def _led(cls, table: dict[str, Any], leading: list[str]) -> Kind:
+    def _led(cls, table: dict[str, Any], leading: list[str]) -> ConfigVariant:
         known = cls.kinds()
         if len(leading) == 1:
             return known[leading[0]]
@@ -240,7 +240,7 @@ class Noun(Section):
         raise _mistake("value", table, f"give exactly one of {', '.join(ways)} ({given})")
 
     @classmethod
-    def _with_keys(cls, found: Kind, table: dict[str, Any], context: Any) -> Self:
+    def _with_keys(cls, found: ConfigVariant, table: dict[str, Any], context: Any) -> Self:
         owner = found.owner
         if found.is_noun:
             return owner.resolve(table, context)  # type: ignore[return-value]
@@ -253,7 +253,7 @@ class Noun(Section):
         return owner.model_validate(table, context=context)  # type: ignore[return-value]
 
     @classmethod
-    def _keys_of(cls, found: Kind) -> list[str]:
+    def _keys_of(cls, found: ConfigVariant) -> list[str]:
         return [*(cls._tags() if found.name is not None else []), *found.owner.model_fields]
 
     @classmethod
@@ -317,7 +317,7 @@ class Noun(Section):
         return handler(schema) if "registry" not in cls.__dict__ else {"x-noun": cls.noun}
 
     @classmethod
-    def declared(cls) -> Kind:
+    def declared(cls) -> ConfigVariant:
         """How a file names this kind."""
         return next(kind for kind in cls.registry.values() if kind.owner is cls)
 
@@ -338,10 +338,12 @@ class Noun(Section):
             yield key if plain else f"{key}.{name}" if key else name, getattr(self, name)
 
 
-Owner = TypeVar("Owner", bound=type[Noun])
+Owner = TypeVar("Owner", bound=type[ConfigType])
 
 
-def kind(noun: type[Noun], name: str | None = None, *, key: str | None = None) -> Callable[[Owner], Owner]:
+def variant(
+    noun: type[ConfigType], name: str | None = None, *, key: str | None = None
+) -> Callable[[Owner], Owner]:
     """Register a class as a kind of a noun, under its name or under the leading key of its table."""
     if (name is None) == (key is None):
         raise TypeError("give a name or a leading key")
@@ -352,7 +354,7 @@ def kind(noun: type[Noun], name: str | None = None, *, key: str | None = None) -
             raise TypeError(
                 f"{spelling!r} is a {noun.noun} already: {noun.registry[spelling].owner.__name__}"
             )
-        noun.registry[spelling] = Kind(owner, name, key)
+        noun.registry[spelling] = ConfigVariant(owner, name, key)
         return owner
 
     return register
@@ -453,7 +455,7 @@ def paths_in(item: object, key: str = "") -> Iterator[tuple[str, FilePath]]:
     """Every path in a model and in the kinds within it, with the key it stands under."""
     if isinstance(item, FilePath):
         yield key, item
-    elif isinstance(item, Noun):
+    elif isinstance(item, ConfigType):
         for name, part in item.by_key(key):
             yield from paths_in(part, name)
     elif isinstance(item, BaseModel):

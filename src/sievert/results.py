@@ -80,7 +80,7 @@ if TYPE_CHECKING:
     from sievert.limits import WeakestClaim as WeakestClaim
     from sievert.limits import WorstLeakage as WorstLeakage
     from sievert.measures import Capacity as Capacity
-    from sievert.measures import Guess as Guess
+    from sievert.measures import EquivalentGuess as EquivalentGuess
     from sievert.measures import Leakage as Leakage
     from sievert.measures import LossClass as LossClass
     from sievert.measures import RecordLeakage as RecordLeakage
@@ -109,19 +109,19 @@ if TYPE_CHECKING:
     from sievert.questions.audit import Audit as Audit
     from sievert.questions.documents import DocumentsAnswer as DocumentsAnswer
     from sievert.questions.documents import DocumentsAudit as DocumentsAudit
-    from sievert.questions.documents import Pair as Pair
+    from sievert.questions.documents import ReferencePair as ReferencePair
     from sievert.questions.interval import IntervalFacts as IntervalFacts
     from sievert.questions.match import Match as Match
     from sievert.questions.vectors import VectorsAnswer as VectorsAnswer
     from sievert.questions.vectors import VectorsAudit as VectorsAudit
     from sievert.release import Affordable as Affordable
+    from sievert.release import AffordableReleases as AffordableReleases
     from sievert.release import Afforded as Afforded
     from sievert.release import ChargedPlan as ChargedPlan
     from sievert.release import ChargedRelease as ChargedRelease
     from sievert.release import DataFit as DataFit
     from sievert.release import DocumentsPreview as DocumentsPreview
     from sievert.release import DocumentsRelease as DocumentsRelease
-    from sievert.release import Fit as Fit
     from sievert.release import LedgerAccount as LedgerAccount
     from sievert.release import LedgerGuess as LedgerGuess
     from sievert.release import PlannedReleases as PlannedReleases
@@ -134,15 +134,15 @@ if TYPE_CHECKING:
     from sievert.spaces import ProductSymmetries as ProductSymmetries
     from sievert.spaces import Symmetries as Symmetries
     from sievert.text import AttackBench as AttackBench
+    from sievert.text import AttackOutcome as AttackOutcome
     from sievert.text import BagLikelihood as BagLikelihood
     from sievert.text import BagLoss as BagLoss
-    from sievert.text import Finding as Finding
+    from sievert.text import DocumentGuarantee as DocumentGuarantee
     from sievert.text import Flow as Flow
     from sievert.text import HideReveal as HideReveal
     from sievert.text import Neighbours as Neighbours
     from sievert.text import Obfuscated as Obfuscated
     from sievert.text import Profile as Profile
-    from sievert.text import Promise as Promise
     from sievert.text import TextCalibration as TextCalibration
     from sievert.text import WordCapacity as WordCapacity
     from sievert.text import WordChannelEstimate as WordChannelEstimate
@@ -172,7 +172,7 @@ ROOMS = {
     "continuous": "Gap HyperDistance LaplaceLoss Refinement Resolution",
     "design": (
         "Calibration Candidates Domination Existence Frontier GeometricOptimality LeakageDesign "
-        "MinimaxRegret Optimality OptimalMechanism PlanarBeside Remap SurveyDesign TableDesign Universality"
+        "MinimaxRegret OptimalMechanism Optimality PlanarBeside Remap SurveyDesign TableDesign Universality"
     ),
     "estimation": (
         "BayesRisk BlackBoxAudit Estimate Frequencies Identifiability Mean MultiplicativeTransport "
@@ -180,15 +180,14 @@ ROOMS = {
     ),
     "geometry": (
         "Decomposition Kernel KernelMechanism KernelThresholds Kernels Membership OptimalKernels "
-        "PairRealizable "
-        "UniversalExistence VertexForm VertexMechanism Vertices"
+        "PairRealizable UniversalExistence VertexForm VertexMechanism Vertices"
     ),
     "inference": (
         "Accuracy DaleniusWitness InferenceCurve InferenceFrontier InferencePoint Newcomer NewcomerTable "
         "PrivacyLoss Survey"
     ),
     "limits": "Bound ComposedClaim Explanation LargestEpsilon WeakestClaim WorstLeakage",
-    "measures": "Capacity Guess Leakage LossClass RecordLeakage Vulnerability",
+    "measures": "Capacity EquivalentGuess Leakage LossClass RecordLeakage Vulnerability",
     "mechanisms": "Magnitude",
     "observations": (
         "AverageLevel BreachCurve BreachUntil Breaches ChernoffPairs ExpectedLoss IndividualBreach "
@@ -198,18 +197,19 @@ ROOMS = {
     "policies": "Answers",
     "proofs": "Verification",
     "questions.audit": "Audit",
-    "questions.documents": "DocumentsAnswer DocumentsAudit Pair",
+    "questions.documents": "DocumentsAnswer DocumentsAudit ReferencePair",
     "questions.interval": "IntervalFacts",
     "questions.match": "Match",
     "questions.vectors": "VectorsAnswer VectorsAudit",
     "release": (
-        "Affordable Afforded ChargedPlan ChargedRelease DataFit DocumentsPreview DocumentsRelease Fit "
-        "LedgerAccount LedgerGuess PlannedReleases Preview Release VectorsPreview VectorsRelease"
+        "Affordable AffordableReleases Afforded ChargedPlan ChargedRelease DataFit DocumentsPreview "
+        "DocumentsRelease LedgerAccount LedgerGuess PlannedReleases Preview Release VectorsPreview "
+        "VectorsRelease"
     ),
     "spaces": "Automorphisms PairOrbits ProductSymmetries Symmetries",
     "text": (
-        "AttackBench BagLikelihood BagLoss Finding Flow HideReveal Neighbours Obfuscated Profile Promise "
-        "TextCalibration WordCapacity WordChannelEstimate"
+        "AttackBench AttackOutcome BagLikelihood BagLoss DocumentGuarantee Flow HideReveal Neighbours "
+        "Obfuscated Profile TextCalibration WordCapacity WordChannelEstimate"
     ),
     "vectors": (
         "Accountant BitsChoice CXDP DistanceEstimate LaplaceAccountant LossCurve LossDistribution Matches "

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sievert.channels import GaussianLaw, GeometricLaw, NoiseLaw, Privacy, StaircaseLaw
+from sievert.channels import EpsilonOrAlpha, GaussianLaw, GeometricLaw, NoiseLaw, StaircaseLaw
 
 SIGMAS = [Fraction(1, 20), Fraction(2, 5), Fraction(1), Fraction("7.9"), Fraction(8), Fraction(40), 500]
 STAIRS = [
@@ -132,7 +132,7 @@ def test_the_best_top_is_the_best(eps: Fraction, sensitivity: int) -> None:
 
 @given(st.fractions(Fraction(1, 100), 12, max_denominator=100))
 def test_a_staircase_of_single_steps_is_geometric(eps: Fraction) -> None:
-    stairs, plain = StaircaseLaw(eps, 1), GeometricLaw(Privacy(float(eps), None, exact_eps=eps))
+    stairs, plain = StaircaseLaw(eps, 1), GeometricLaw(EpsilonOrAlpha(float(eps), None, exact_eps=eps))
     z = np.arange(-30.0, 31.0)
     assert np.allclose(stairs.log_pmf(z), plain.log_pmf(z), rtol=1e-12, atol=1e-12)
     assert np.allclose(stairs.log_upper(z), plain.log_upper(z), rtol=1e-12, atol=1e-12)
@@ -142,7 +142,7 @@ def test_a_staircase_of_single_steps_is_geometric(eps: Fraction) -> None:
 
 @given(st.fractions(Fraction(1, 4), 12, max_denominator=100), st.integers(1, 60))
 def test_a_staircase_errs_no_more_than_geometric_noise(eps: Fraction, sensitivity: int) -> None:
-    plain = GeometricLaw(Privacy(float(eps / sensitivity), None, exact_eps=eps / sensitivity))
+    plain = GeometricLaw(EpsilonOrAlpha(float(eps / sensitivity), None, exact_eps=eps / sensitivity))
     assert StaircaseLaw(eps, sensitivity).mean_error <= plain.mean_error * (1 + 1e-12)
 
 

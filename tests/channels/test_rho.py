@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from sievert import mechanisms
 from sievert.channels import (
     Channel,
+    EpsilonOrAlpha,
     GaussianLaw,
     GeometricLaw,
-    Privacy,
+    ScalarNoise,
     StaircaseLaw,
-    SumNoise,
     rho_of_channel,
     rho_of_eps,
     rho_of_response,
@@ -42,7 +42,7 @@ def on_grid(first, second):
 
 
 def geometric(eps):
-    return GeometricLaw(Privacy(float(F(eps)), None, exact_eps=F(eps)))
+    return GeometricLaw(EpsilonOrAlpha(float(F(eps)), None, exact_eps=F(eps)))
 
 
 def window(law, steps, reach=400):
@@ -119,9 +119,11 @@ def test_selection_bounds_every_pair_of_scores(scores, eps, data):
 
 
 def test_geometric_by_its_ratio():
-    assert GeometricLaw(Privacy(math.log(2), F(1, 2))).rho_of(3) >= geometric(str(math.log(2))).rho_of(3)
+    assert GeometricLaw(EpsilonOrAlpha(math.log(2), F(1, 2))).rho_of(3) >= geometric(str(math.log(2))).rho_of(
+        3
+    )
     with pytest.raises(MechanismError, match="alpha is 0"):
-        GeometricLaw(Privacy(math.inf, F(0))).rho_of(1)
+        GeometricLaw(EpsilonOrAlpha(math.inf, F(0))).rho_of(1)
 
 
 @pytest.mark.parametrize("eps", ["1/1000000000000000000000", "1e-300", "100000", "1e300"])
@@ -135,7 +137,7 @@ def test_ends_of_the_range(eps):
 
 def test_cells_add_up_and_a_variance_is_exact():
     policy = Policy.differential(range(4), 10)
-    noise = SumNoise(Query.sum().statistic(policy), GaussianLaw.of_variance(F(10)))
+    noise = ScalarNoise(Query.sum().statistic(policy), GaussianLaw.of_variance(F(10)))
     assert noise.rho_of([1, -1]) == F(1, 10)
     assert noise.law.written == ("variance", F(10))
     assert GaussianLaw.of_variance(F(9, 4)) == GaussianLaw(F(3, 2))

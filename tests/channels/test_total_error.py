@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 
 from sievert.channels import (
+    EpsilonOrAlpha,
     GaussianLaw,
     GeometricLaw,
     NoiseLaw,
-    Privacy,
     StaircaseLaw,
     clamped_bias,
     total_error,
 )
 from sievert.errors import MechanismError
 
-LAWS = [GeometricLaw(Privacy(0.5, None)), GaussianLaw(Fraction(3)), StaircaseLaw(Fraction(1), 3)]
+LAWS = [GeometricLaw(EpsilonOrAlpha(0.5, None)), GaussianLaw(Fraction(3)), StaircaseLaw(Fraction(1), 3)]
 
 
 def sum_law(law: NoiseLaw, cells: int) -> np.ndarray:
@@ -51,7 +51,7 @@ def test_a_large_table() -> None:
     assert found.deviation == pytest.approx(1000 * LAWS[0].deviation)
     assert 1.96 * found.deviation < found.radius < 3 * found.deviation
     assert found.method == "Chernoff's bound"
-    wide = total_error(GeometricLaw(Privacy(1e-6, None)), 4)
+    wide = total_error(GeometricLaw(EpsilonOrAlpha(1e-6, None)), 4)
     assert wide.method == "Chebyshev's bound" and wide.radius == math.ceil(wide.deviation / math.sqrt(0.05))
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import sievert as sv
 from sievert.errors import FileError
-from sievert.files import load_scenario
+from sievert.files import load_policy_scenario
 from sievert.questions.breach import breach_of, read_range
 from sievert.report import breach
 
@@ -23,7 +23,7 @@ def scenario(folder: Path, text: str) -> Path:
 
 
 def said(path: Path, **options: object) -> str:
-    report = breach_of(load_scenario(path), **options)
+    report = breach_of(load_policy_scenario(path), **options)
     return "\n".join(line for _, lines in breach.lines(report) for line in lines)
 
 
@@ -73,7 +73,7 @@ def test_bad_input_ends_with_2(sievert: Sievert) -> None:
         done.stderr
         == "sievert: --observations is '5..1'; write 1..1000, or 10 for 1..10, or 1,10,100, from 1 on\n"
     )
-    daily = load_scenario("examples/daily-question.toml")
+    daily = load_policy_scenario("examples/daily-question.toml")
     with pytest.raises(
         FileError, match="--about is 'angry', which is no input; inputs are 'bad', 'fair', 'good'"
     ):
@@ -142,7 +142,7 @@ def test_certainty_and_limits_are_said_in_words(tmp_path: Path) -> None:
 
 def test_long_ranges_are_thinned_and_said() -> None:
     path = Path("examples/daily-question.toml")
-    report = breach_of(load_scenario(path), range(1, 301), ["bad"])
+    report = breach_of(load_policy_scenario(path), range(1, 301), ["bad"])
     counts = report.found.success.observations.tolist()
     assert counts[:20] == list(range(1, 21))
     assert counts[-1] == 300
@@ -151,7 +151,7 @@ def test_long_ranges_are_thinned_and_said() -> None:
     assert len(report.found.breach.at) == 300
     words = "\n".join(line for _, lines in breach.lines(report) for line in lines)
     assert f"Guesses are computed for {len(counts)} of the 300 numbers." in words
-    listed = breach_of(load_scenario(path), list(range(1, 500, 2))[:10])
+    listed = breach_of(load_policy_scenario(path), list(range(1, 500, 2))[:10])
     assert len(listed.found.success) == 10
 
 

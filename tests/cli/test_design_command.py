@@ -77,21 +77,21 @@ def test_json_and_another_folder(sievert: Sievert, tmp_path: Path) -> None:
     ],
 )
 def test_every_loss_of_the_file(tmp_path: Path, use: str, words: str) -> None:
-    from sievert.files import load_scenario
+    from sievert.files import load_policy_scenario
     from sievert.questions.design import design_of
 
-    result = design_of(load_scenario(scenario(tmp_path, use)), 0.9)
+    result = design_of(load_policy_scenario(scenario(tmp_path, use)), 0.9)
     assert words in str(result) and result.found.optimal.gap < 1e-9
     assert result.verified.startswith("verified")
 
 
 def test_a_loss_of_your_own(tmp_path: Path) -> None:
-    from sievert.files import load_scenario
+    from sievert.files import load_policy_scenario
     from sievert.questions.design import design_of
 
     (tmp_path / "loss.csv").write_text("action,6,5,4,3,2,1,0\nmany,0,0,0,1,2,2,2\nfew,1,1,1,1,0,0,0\n")
     file = scenario(tmp_path, '[use]\nloss = { matrix = "loss.csv" }\n')
-    result = design_of(load_scenario(file), 0.9)
+    result = design_of(load_policy_scenario(file), 0.9)
     assert result.found.optimal.mechanism.outputs == ("many", "few")
     expected = [[2, 2, 2, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1, 1]]
     direct = sv.optimal_mechanism(sv.metrics.line(7), 0.9, None, np.array(expected, dtype=float))

@@ -14,8 +14,8 @@ import sievert as sv
 from sievert.cli import main
 from sievert.cli.app import app
 from sievert.errors import FileError
-from sievert.files import Scenario, document_schema, documents_schema, values_of, vectors_schema
-from sievert.questions import headline
+from sievert.files import PolicyScenario, document_schema, documents_schema, values_of, vectors_schema
+from sievert.questions import audit_headline
 from sievert.tables import Rows
 
 
@@ -44,7 +44,7 @@ def test_many_values_and_many_releases(tmp_path, capsys):
     given = ["--values", "0..9999", "--query", "count", "--releases", 2000, "--records", 1_000_000]
     assert run(capsys, "init", path, *given)[0] == 0
     # Whether somebody is counted becomes certain, and then either the one value or one of all others.
-    assert headline(sv.load(path)).repeated_guess == pytest.approx(2 / 10_000, rel=1e-9)
+    assert audit_headline(sv.load(path)).repeated_guess == pytest.approx(2 / 10_000, rel=1e-9)
 
 
 def test_labels_and_defaults(tmp_path, capsys):
@@ -268,7 +268,7 @@ def test_a_first_file_is_valid_by_the_printed_schema(tmp_path, capsys):
     path = tmp_path / "first.toml"
     run(capsys, "init", path, "--values", "no,yes")
     jsonschema.validate(sv.load(path).document.model_dump(exclude_unset=True), document_schema())
-    assert isinstance(sv.load(path), Scenario)
+    assert isinstance(sv.load(path), PolicyScenario)
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

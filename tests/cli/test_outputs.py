@@ -206,14 +206,14 @@ original_column = "sex"
     (folder / "sub" / "deep").mkdir(parents=True)
     (folder / "through").symlink_to(folder / "sub" / "deep")
     (folder / "wide.toml").write_text(text)
-    from sievert.files import load_scenario
+    from sievert.files import load_policy_scenario
     from sievert.questions.design import designed_toml
 
-    scenario = load_scenario(folder / "wide.toml")
+    scenario = load_policy_scenario(folder / "wide.toml")
     for place in ("sub", "sub/deep", "through", "."):
         made = folder / place / "made.toml"
         made.write_text(designed_toml(scenario, {"matrix": "made.npz", "eps": 1.0}, made.parent))
-        moved = load_scenario(made)
+        moved = load_policy_scenario(made)
         there = {os.path.realpath(path) for path in moved.reads()} - {os.path.realpath(made)}
         here = {os.path.realpath(path) for path in scenario.reads()} - {os.path.realpath(scenario.source)}
         assert there - {os.path.realpath(folder / place / "made.npz")} == here

@@ -3,7 +3,7 @@
 import pytest
 
 import sievert as sv
-from sievert.numerics import listening
+from sievert.numerics import progress_listener
 
 
 def constrained() -> sv.Policy:
@@ -16,7 +16,7 @@ def constrained() -> sv.Policy:
 )
 def test_the_adjacency_says_how_far_it_has_come(make) -> None:
     heard: list[tuple[str, int, int]] = []
-    with listening(lambda *news: heard.append(news)):
+    with progress_listener(lambda *news: heard.append(news)):
         policy = make()
         policy.adjacency()
     assert heard and heard[-1][1:] == (policy.size, policy.size)

@@ -167,7 +167,7 @@ def raising(problem: BaseException):
 def test_what_is_no_answer_is_not_called_one(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], problem, code: int, words: str
 ) -> None:
-    monkeypatch.setattr("sievert.files.load_scenario", raising(problem))
+    monkeypatch.setattr("sievert.files.load_policy_scenario", raising(problem))
     with pytest.raises(SystemExit) as ended:
         main(["audit", SURVEY])
     assert ended.value.code == code

@@ -23,7 +23,7 @@ import pytest
 
 import sievert as sv
 from sievert.errors import BudgetError, SievertError
-from sievert.files import load_scenario
+from sievert.files import load_policy_scenario
 from sievert.ledger import Ledger, Reservation, file_hash
 from sievert.tables import Batch, Rows
 from tests.batches import in_batches_of
@@ -422,7 +422,7 @@ def test_data_exchanged_at_any_batch_is_not_drawn(tmp_path: Path, monkeypatch: p
 
 def _release(file: str, number: int, results: "multiprocessing.Queue[tuple[int, str]]") -> None:
     try:
-        sv.release.run(load_scenario(file), output=Path(file).parent / f"{number}.csv")
+        sv.release.run(load_policy_scenario(file), output=Path(file).parent / f"{number}.csv")
         results.put((number, "released"))
     except BudgetError:
         results.put((number, "refused"))

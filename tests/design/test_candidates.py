@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sievert as sv
-from sievert.numerics import listening
+from sievert.numerics import progress_listener
 
 
 def test_on_a_line_the_geometric_is_as_good() -> None:
@@ -123,7 +123,7 @@ def test_a_tie_joined_by_a_solid_line_and_left_gives_away_less() -> None:
 
 def test_progress_is_told() -> None:
     heard: list[str] = []
-    with listening(lambda what, done, total: heard.append(what) if 0 <= done <= total else None):
+    with progress_listener(lambda what, done, total: heard.append(what) if 0 <= done <= total else None):
         metric = sv.metrics.euclidean([(0, 0), (1, 0), (0, 2), (3, 1)])
         sv.candidates(metric, 0.9, None, sv.losses.distance(metric))
         sv.frontier(None, sv.losses.absolute(2), points=2)

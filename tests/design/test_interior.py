@@ -8,7 +8,7 @@ import pytest
 
 import sievert as sv
 from sievert.errors import MechanismError, TooLargeError
-from sievert.numerics import listening, on_device
+from sievert.numerics import on_device, progress_listener
 
 # Square grids of unit cells with a random prior (guide to design at city scale, 7).
 CITY = {
@@ -127,7 +127,7 @@ def test_an_interrupt_returns_the_best_so_far() -> None:
         heard.append(what)
         raise KeyboardInterrupt
 
-    with listening(listener):
+    with progress_listener(listener):
         found = sv.optimal_mechanism(metric, 0.5, random_prior(25), loss, method="interior", gap=1e-6)
     assert found.method.endswith("interrupted") and heard[0].startswith("certified within 0.0")
     assert found.interrupted and found.nearness in str(found)
@@ -145,7 +145,7 @@ def test_an_interrupt_starts_no_other_program() -> None:
         if len(heard) == 1:
             raise KeyboardInterrupt
 
-    with listening(listener):
+    with progress_listener(listener):
         found = sv.optimal_mechanism(metric, 0.5, random_prior(64), loss, gap=1e-4)
     assert found.method.endswith("interrupted") and len(heard) == 1
 

@@ -3,7 +3,7 @@
 import pytest
 
 import sievert as sv
-from sievert.files import load_scenario
+from sievert.files import load_policy_scenario
 from sievert.questions.design import design_of
 
 MAP = """
@@ -22,7 +22,7 @@ loss = "distance"
 def test_planar_noise_is_weighed_for_a_map(tmp_path):
     """The noise of the file itself, by its name, with the loss and the leaks of all pairs of cells."""
     (tmp_path / "map.toml").write_text(MAP)
-    scenario = load_scenario(tmp_path / "map.toml")
+    scenario = load_policy_scenario(tmp_path / "map.toml")
     found = design_of(scenario).found
     rows = {item.name: item for item in found.alternatives}
     row = rows["planar geometric"]

@@ -13,8 +13,8 @@ import pytest
 import sievert as sv
 from sievert.channels import PlanarNoise
 from sievert.design import place_design, planar_beside
-from sievert.files import Scenario
-from sievert.questions import seen
+from sievert.files import PolicyScenario
+from sievert.questions import analysis_of
 from sievert.questions.design import announced, design_of
 from sievert.spaces import Region
 
@@ -61,7 +61,7 @@ def test_a_design_that_takes_long_says_so_before_it_starts(tmp_path: Path) -> No
     """Some 500 cells take a minute, 1,000 eight; more are not begun on this machine."""
     path = tmp_path / "map.toml"
 
-    def asked(cell: int, gap: str) -> Scenario:
+    def asked(cell: int, gap: str) -> PolicyScenario:
         path.write_text((MAP % cell) + f'[use]\nloss = "distance"\n{gap}\n', encoding="utf-8")
         return sv.load(path)
 
@@ -80,7 +80,7 @@ def test_a_design_that_takes_long_says_so_before_it_starts(tmp_path: Path) -> No
 def test_design_reads_the_population_of_a_map() -> None:
     scenario = sv.load("examples/city-places.toml")
     design = design_of(scenario)
-    planar, record = design.found.options[0], seen(scenario).record
+    planar, record = design.found.options[0], analysis_of(scenario).record
     assert (planar.before, planar.after) == pytest.approx((record.before, record.after), rel=1e-12)
     assert "needs [use]" in design.found.missing["the best of all mechanisms"]
 

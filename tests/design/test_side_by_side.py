@@ -6,9 +6,9 @@ from fractions import Fraction as F
 import numpy as np
 import pytest
 
-from sievert.channels import CellNoise, GaussianLaw
+from sievert.channels import GaussianLaw, HistogramNoise
 from sievert.design import noise_for
-from sievert.observations import record_view
+from sievert.observations import likelihood_of
 from sievert.policies import Policy, Query
 
 
@@ -41,8 +41,8 @@ def test_equal_guess(cells, eps, releases, guess, sds, near, far):
 def test_one_record_exactly(cells, variance, releases, guess):
     """V_n of §2, the last by brute force there."""
     policy = Policy.differential(range(cells), 50)
-    noise = CellNoise(Query.histogram().statistic(policy), GaussianLaw.of_variance(F(variance)))
-    found = record_view(noise, np.full(cells, 1 / cells)).guess(releases)
+    noise = HistogramNoise(Query.histogram().statistic(policy), GaussianLaw.of_variance(F(variance)))
+    found = likelihood_of(noise, np.full(cells, 1 / cells)).guess(releases)
     assert found.exact and f"{found.guess:.9f}" == f"{guess:.9f}"
 
 

@@ -11,7 +11,7 @@ import sievert as sv
 from sievert.design import survey_design
 from sievert.errors import FileError, MechanismError, SievertError
 from sievert.estimation import estimate, frequency_variance
-from sievert.files import load_scenario
+from sievert.files import load_policy_scenario
 from sievert.questions.design import ResponseDesign, design_of
 from sievert.questions.estimate import estimate_of
 from sievert.testing import channels
@@ -126,7 +126,7 @@ EIGHT = '["walk", "bike", "bus", "tram", "train", "car", "taxi", "other"]'
 
 def survey(folder, values=EIGHT, policy="", query='kind = "record"', use="reports = 2000"):
     (folder / "survey.toml").write_text(SURVEY.format(values=values, policy=policy, query=query, use=use))
-    return load_scenario(folder / "survey.toml")
+    return load_policy_scenario(folder / "survey.toml")
 
 
 def test_a_file_is_designed_audited_and_estimated_from(tmp_path):
@@ -137,7 +137,7 @@ def test_a_file_is_designed_audited_and_estimated_from(tmp_path):
     assert result.certificate is None
     for path, content in result.files(scenario, tmp_path / "best.toml").values():
         path.write_bytes(content)
-    best = load_scenario(tmp_path / "best.toml")
+    best = load_policy_scenario(tmp_path / "best.toml")
     assert best.epsilon.nats == pytest.approx(0.5, rel=1e-9)
     # Reports through it are read back, and the estimate is as good as promised.
     truth = np.array([400, 300, 300, 200, 200, 300, 100, 200])
@@ -171,4 +171,4 @@ def test_reports_belong_to_surveys(tmp_path):
         )
     )
     with pytest.raises(FileError, match="reports goes with loss"):
-        load_scenario(tmp_path / "file.toml")
+        load_policy_scenario(tmp_path / "file.toml")

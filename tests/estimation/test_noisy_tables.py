@@ -10,24 +10,24 @@ from hypothesis import strategies as st
 
 import sievert as sv
 from sievert.channels import (
-    CellNoise,
+    EpsilonOrAlpha,
     GaussianLaw,
     GeometricLaw,
-    Privacy,
+    HistogramNoise,
+    ScalarNoise,
     StaircaseLaw,
-    SumNoise,
 )
 from sievert.errors import EstimationError
 from sievert.estimation import estimate_answer, estimate_table, nearest_table
 from sievert.mechanisms import exponential, truncated_geometric
 
-GEOMETRIC = GeometricLaw(Privacy(0.5, None, exact_eps=Fraction(1, 2)))
+GEOMETRIC = GeometricLaw(EpsilonOrAlpha(0.5, None, exact_eps=Fraction(1, 2)))
 GAUSSIAN = GaussianLaw(Fraction(3, 2))
 
 
 def histogram(cells, records, law, limits=None, adjacency="replace"):
     policy = sv.Policy.differential(list(range(cells)), records, adjacency=adjacency)
-    return CellNoise(sv.Query.histogram().statistic(policy), law, limits), policy
+    return HistogramNoise(sv.Query.histogram().statistic(policy), law, limits), policy
 
 
 def tables(cells, total):
@@ -98,7 +98,7 @@ def test_what_adjusting_does_is_simulated_honestly():
 
 def test_a_sum_stays_in_its_range():
     policy = sv.Policy(sv.secrets.line(range(0, 1001, 100)), records=3)
-    noise = SumNoise(sv.Query.sum().statistic(policy), GEOMETRIC)
+    noise = ScalarNoise(sv.Query.sum().statistic(policy), GEOMETRIC)
     found = estimate_table([-300], noise, policy)
     assert (found.adjusted[0], found.likeliest) == (0, True)
     assert found.intervals.tolist() == [[0, 300]]
@@ -111,7 +111,7 @@ def test_public_knowledge_is_kept():
         records=4,
         permitted=sv.constraints.total(2, {"a": 1, "b": 0, "c": 0}),
     )
-    noise = CellNoise(sv.Query.histogram().statistic(policy), GEOMETRIC)
+    noise = HistogramNoise(sv.Query.histogram().statistic(policy), GEOMETRIC)
     found = estimate_table([4, 1, 1], noise, policy)
     assert found.adjusted.tolist() == [2, 1, 1]
     assert found.criterion == "likelihood"

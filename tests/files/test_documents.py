@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 
 import sievert as sv
 from sievert.errors import DataError, FileError
-from sievert.files import TextScenario, described, documents_schema, dumps, load_scenario
+from sievert.files import DocumentsScenario, described, documents_schema, dumps, load_policy_scenario
 from sievert.tables import TextSource
 
 EXAMPLE = Path("examples/letters/letters.toml")
@@ -35,7 +35,7 @@ def written(folder: Path, text: str = FILE, **documents: str) -> Path:
 
 def test_the_example_is_read() -> None:
     found = sv.load(EXAMPLE)
-    assert isinstance(found, TextScenario)
+    assert isinstance(found, DocumentsScenario)
     assert found.mechanism.kind == "word-exponential"
     assert found.embedding.size == 20_000
     assert [name for name, _ in found.references] == ["harvest.txt", "voyage.txt"]
@@ -49,7 +49,7 @@ def test_a_file_is_saved_and_read_again(tmp_path: Path) -> None:
     scenario = sv.load(EXAMPLE)
     copied = sv.save(scenario, tmp_path / "again.toml")
     again = sv.load(copied)
-    assert isinstance(again, TextScenario)
+    assert isinstance(again, DocumentsScenario)
     assert again.document.mechanism == scenario.document.mechanism
     assert len(list(again.texts.read())) == 24
 
@@ -194,7 +194,7 @@ def test_sources_that_are_wrong(tmp_path: Path) -> None:
 
 def test_other_questions_say_which_have_an_answer() -> None:
     with pytest.raises(FileError, match=r"has \[documents\], about which this question has no answer"):
-        load_scenario(EXAMPLE)
+        load_policy_scenario(EXAMPLE)
 
 
 def test_one_person_however_written(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sievert.errors import FileError
-from sievert.files import edited, from_text, line_of
+from sievert.files import edited, line_of, scenario_from_text
 
 EXAMPLES = sorted(Path("examples").rglob("*.toml"))
 
@@ -154,9 +154,9 @@ def test_a_key_that_leads_nowhere_is_refused(key, words):
 
 def test_an_error_says_where_it_is():
     with pytest.raises(FileError) as wrong:
-        from_text(TEXT.replace("values", "value"))
+        scenario_from_text(TEXT.replace("values", "value"))
     assert wrong.value.key == ("policy", "value")
     assert line_of(TEXT.replace("values", "value"), wrong.value.key) == 5
     with pytest.raises(FileError) as wrong:
-        from_text(TEXT.replace('"warner"', '"laplac"'))
+        scenario_from_text(TEXT.replace('"warner"', '"laplac"'))
     assert wrong.value.key == ("mechanism", "kind")

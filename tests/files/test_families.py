@@ -19,8 +19,8 @@ from sievert import testing
 from sievert.channels import Channel, epsilon
 from sievert.cli.app import app
 from sievert.errors import FileError
-from sievert.files import document_schema, load_scenario
-from sievert.kinds import Probability, kind
+from sievert.files import document_schema, load_policy_scenario
+from sievert.kinds import Probability, variant
 from sievert.mechanisms import Family
 from sievert.orders import threshold
 from sievert.policies import Answers, Policy, Query
@@ -56,7 +56,7 @@ def _lazy(labels: Labels, truth: Any) -> Channel:
 
 @pytest.fixture
 def lazy() -> Iterator[None]:
-    kind(Family, "lazy-response")(LazyResponse)
+    variant(Family, "lazy-response")(LazyResponse)
     yield
     del Family.registry["lazy-response"]
 
@@ -140,7 +140,7 @@ def test_a_design_weighs_a_new_family(file: Path) -> None:
 
 
 def test_the_schema_and_the_reference_name_a_new_family(file: Path) -> None:
-    content = load_scenario(file).document.model_dump(exclude_unset=True)
+    content = load_policy_scenario(file).document.model_dump(exclude_unset=True)
     assert content["mechanism"] == {"kind": "lazy-response", "truth": 0.4}
     schema = document_schema()
     assert not list(Draft202012Validator(schema).iter_errors(content))
@@ -166,15 +166,15 @@ def test_the_schema_and_the_reference_name_a_new_family(file: Path) -> None:
 def test_mistakes_in_a_new_family(file: Path, written: str, message: str) -> None:
     file.write_text(FILE.replace('kind = "lazy-response"\ntruth = 0.4', written))
     with pytest.raises(FileError, match=message):
-        load_scenario(file)
+        load_policy_scenario(file)
 
 
 def test_a_family_is_gone_with_its_registration(tmp_path: Path) -> None:
     (tmp_path / "file.toml").write_text(FILE)
     with pytest.raises(FileError, match=r"mechanism\.kind must be"):
-        load_scenario(tmp_path / "file.toml")
+        load_policy_scenario(tmp_path / "file.toml")
     with pytest.raises(TypeError, match="'geometric' is a mechanism already"):
-        kind(Family, "geometric")(LazyResponse)
+        variant(Family, "geometric")(LazyResponse)
 
 
 @settings(max_examples=60, deadline=None)

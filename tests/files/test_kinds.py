@@ -11,14 +11,14 @@ from pydantic import Field
 
 import sievert as sv
 from sievert.errors import FileError
-from sievert.files import document_schema, documents_schema, load_scenario, vectors_schema
-from sievert.kinds import Noun, Positive, kind, paths_in
-from sievert.policies import AskedQuery, Policy, Query
-from sievert.spaces import SecretGraph, Secrets, Values
+from sievert.files import document_schema, documents_schema, load_policy_scenario, vectors_schema
+from sievert.kinds import ConfigType, Positive, paths_in, variant
+from sievert.policies import Policy, Query, QueryConfig
+from sievert.spaces import SecretGraph, Secrets, ValuesConfig
 from sievert.tables import Rows, Source
 
 
-class LetterValues(Values):
+class LetterValues(ValuesConfig):
     """The first letters of the alphabet."""
 
     letters: Annotated[Positive, Field(description="how many")]
@@ -30,13 +30,13 @@ class LetterValues(Values):
 class StarSecrets(Secrets):
     """The first value and each other may not be told apart."""
 
-    def over(self, values: Values | None) -> SecretGraph:
+    def over(self, values: ValuesConfig | None) -> SecretGraph:
         assert values is not None
         first, *others = values.labels()
         return sv.secrets.edges([first, *others], [(first, other) for other in others])
 
 
-class AskedMost(AskedQuery):
+class AskedMost(QueryConfig):
     """The greatest value."""
 
     def over(self, policy: Policy, columns: Sequence[str]) -> Query:
@@ -54,14 +54,14 @@ class MemorySource(Source):
 
 @pytest.fixture
 def made_up() -> Iterator[None]:
-    kinds: list[tuple[type[Noun], str | None, str | None, type[Noun]]] = [
-        (Values, None, "letters", LetterValues),
+    kinds: list[tuple[type[ConfigType], str | None, str | None, type[ConfigType]]] = [
+        (ValuesConfig, None, "letters", LetterValues),
         (Secrets, "star", None, StarSecrets),
-        (AskedQuery, "most", None, AskedMost),
+        (QueryConfig, "most", None, AskedMost),
         (Source, None, "rows_of", MemorySource),
     ]
     for noun, name, key, owner in kinds:
-        kind(noun, name, key=key)(owner)
+        variant(noun, name, key=key)(owner)
     yield
     for noun, name, key, _ in kinds:
         del noun.registry[str(name or key)]
@@ -89,7 +89,7 @@ def _written(folder: Path, text: str) -> Path:
 
 @pytest.mark.usefixtures("made_up")
 def test_a_kind_is_one_class(tmp_path: Path) -> None:
-    scenario = load_scenario(_written(tmp_path, FILE))
+    scenario = load_policy_scenario(_written(tmp_path, FILE))
     assert scenario.policy.values == ("a", "b", "c")
     assert scenario.policy.distance(("b", "a"), ("c", "a")) == 2
     assert scenario.answers.labels == ("a", "b", "c")
@@ -111,12 +111,12 @@ def test_a_kind_is_one_class(tmp_path: Path) -> None:
 )
 def test_errors_know_the_kinds(tmp_path: Path, wrong: tuple[str, str], message: str) -> None:
     with pytest.raises(FileError, match=message):
-        load_scenario(_written(tmp_path, FILE.replace(*wrong)))
+        load_policy_scenario(_written(tmp_path, FILE.replace(*wrong)))
 
 
 def test_without_the_class_there_is_no_kind(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="letters is unknown"):
-        load_scenario(_written(tmp_path, FILE))
+        load_policy_scenario(_written(tmp_path, FILE))
 
 
 def test_paths_are_named_as_the_file_writes_them(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_paths_are_named_as_the_file_writes_them(tmp_path: Path) -> None:
     [data]
     input = "data.csv"
     """
-    document = load_scenario(_written(tmp_path, text)).document
+    document = load_policy_scenario(_written(tmp_path, text)).document
     assert {key: str(path) for key, path in paths_in(document)} == {
         "policy.values.product, entry 2.file": "codes.csv",
         "policy.permitted.databases": "known.csv",
@@ -145,9 +145,9 @@ def test_paths_are_named_as_the_file_writes_them(tmp_path: Path) -> None:
     }
 
 
-def _nouns() -> list[type[Noun]]:
+def _nouns() -> list[type[ConfigType]]:
     document_schema()  # loads every noun
-    return [noun for noun in Noun.nouns.values() if noun.__module__.startswith("sievert.")]
+    return [noun for noun in ConfigType.nouns.values() if noun.__module__.startswith("sievert.")]
 
 
 # What the keys that must be given hold.
@@ -183,7 +183,7 @@ OTHERS: dict[str, dict[str, object]] = {
 }
 
 
-def _required(owner: type[Noun]) -> dict[str, object]:
+def _required(owner: type[ConfigType]) -> dict[str, object]:
     needed = [name for name, field in owner.model_fields.items() if field.is_required()]
     text = ["file", "matrix", "databases", "points", "input", "table", "density"]
     found: dict[str, object] = {name: "x.csv" if name in text else GIVEN.get(name, 1) for name in needed}

@@ -6,7 +6,7 @@ import pytest
 
 import sievert as sv
 from sievert.errors import FileError, SievertError, TooLargeError
-from sievert.files import load_scenario
+from sievert.files import load_policy_scenario
 
 HEAD = 'version = 1\n[policy]\nvalues = ["a", "b"]\n'
 
@@ -61,7 +61,7 @@ SPELLING = {
 def test_misspelt_words_name_the_nearest(tmp_path: Path, text: str, key: str, hint: str) -> None:
     (tmp_path / "file.toml").write_text(text)
     with pytest.raises(FileError) as caught:
-        load_scenario(tmp_path / "file.toml")
+        load_policy_scenario(tmp_path / "file.toml")
     said = str(caught.value)
     assert key in said
     assert hint in said
@@ -83,12 +83,12 @@ UNREADABLE = {
 def test_files_that_no_parser_reads(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "file.toml").write_text(text)
     with pytest.raises(FileError, match=message):
-        load_scenario(tmp_path / "file.toml")
+        load_policy_scenario(tmp_path / "file.toml")
 
 
 def test_a_byte_order_mark_is_no_text(tmp_path: Path) -> None:
     (tmp_path / "file.toml").write_text(HEAD, encoding="utf-8-sig")
-    assert load_scenario(tmp_path / "file.toml").policy.values == ("a", "b")
+    assert load_policy_scenario(tmp_path / "file.toml").policy.values == ("a", "b")
 
 
 def test_a_misspelt_file_names_its_neighbour(tmp_path: Path) -> None:
@@ -121,21 +121,21 @@ def test_errors_in_a_prior_name_file_and_key(tmp_path: Path, table: str, message
     text = '[mechanism]\nkind = "randomised-response"\neps = 1.0\n[adversary]\nprior = "prior.csv"\n'
     (tmp_path / "file.toml").write_text(HEAD + text)
     with pytest.raises(FileError, match=message):
-        _ = load_scenario(tmp_path / "file.toml").prior
+        _ = load_policy_scenario(tmp_path / "file.toml").prior
 
 
 def test_a_prior_is_a_name_or_a_file(tmp_path: Path) -> None:
     text = '[mechanism]\nkind = "randomised-response"\neps = 1.0\n[adversary]\nprior = "unifrom"\n'
     (tmp_path / "file.toml").write_text(HEAD + text)
     with pytest.raises(FileError, match=r"unifrom: no such file.*did you mean 'uniform'\?.*own folder"):
-        _ = load_scenario(tmp_path / "file.toml").prior
+        _ = load_policy_scenario(tmp_path / "file.toml").prior
     (tmp_path / "file.toml").write_text(HEAD + text.replace("unifrom", "unkown"))
     with pytest.raises(FileError, match=r"unkown: no such file; paths"):
-        _ = load_scenario(tmp_path / "file.toml").prior  # "unknown" would be no belief
+        _ = load_policy_scenario(tmp_path / "file.toml").prior  # "unknown" would be no belief
     (tmp_path / "file.toml").write_text(HEAD + "[adversary]\nprior = 5\n")
     rule = r"must be 'uniform', 'unknown', a list, the path of a file or a table .*\(given: 5\)"
     with pytest.raises(FileError, match=rule):
-        load_scenario(tmp_path / "file.toml")
+        load_policy_scenario(tmp_path / "file.toml")
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_a_prior_is_a_name_or_a_file(tmp_path: Path) -> None:
 def test_sizes_are_known_before_work(tmp_path: Path, policy: str, size: int) -> None:
     (tmp_path / "file.toml").write_text(f"version = 1\n[policy]\n{policy}\n")
     with pytest.raises(SievertError, match=r"values by (range|product) would take .*coarser") as caught:
-        _ = load_scenario(tmp_path / "file.toml").policy
+        _ = load_policy_scenario(tmp_path / "file.toml").policy
     assert isinstance(caught.value, TooLargeError)
     assert caught.value.size == size
 
@@ -159,7 +159,7 @@ def test_histograms_that_cannot_be_listed_say_what_can(tmp_path: Path) -> None:
     )
     (tmp_path / "file.toml").write_text(text)
     with pytest.raises(SievertError) as caught:
-        _ = load_scenario(tmp_path / "file.toml").answers
+        _ = load_policy_scenario(tmp_path / "file.toml").answers
     assert "1.67e17 answers, and 50,000 can be listed; coarsen the values" in str(caught.value)
     assert "geometric noise to every cell, which `sievert audit`" in str(caught.value)
 
@@ -168,21 +168,21 @@ def test_histograms_that_cannot_be_listed_say_what_can(tmp_path: Path) -> None:
 def test_values_are_finite(tmp_path: Path, value: str) -> None:
     (tmp_path / "file.toml").write_text(f"version = 1\n[policy]\nvalues = [{value}, 1]\n")
     with pytest.raises(FileError, match=r"policy.values, entry 1 must be a finite number, a text or a list"):
-        load_scenario(tmp_path / "file.toml")
+        load_policy_scenario(tmp_path / "file.toml")
 
 
 def test_a_table_is_named_once(tmp_path: Path) -> None:
     text = 'version = 1\npolicy = { values = [1, 2], records = 2 }\nquery = { kind = "record" }\n'
     (tmp_path / "file.toml").write_text(text)
     with pytest.raises(FileError, match=r"file\.toml, query: record releases one value"):
-        _ = load_scenario(tmp_path / "file.toml").answers
+        _ = load_policy_scenario(tmp_path / "file.toml").answers
     several = (
         'version = 1\npolicy = { values = [[1, 2], [3, 4]], records = 2 }\nquery = { kind = "sum" }\n'
         'data = { input = "x.csv", column = ["a", "b"] }\n'
     )
     (tmp_path / "file.toml").write_text(several)
     with pytest.raises(FileError, match=r"file\.toml, query: a sum needs of"):
-        _ = load_scenario(tmp_path / "file.toml").query
+        _ = load_policy_scenario(tmp_path / "file.toml").query
 
 
 def test_too_many_permitted_databases_name_the_key_and_a_way_out_of_a_file(tmp_path: Path) -> None:

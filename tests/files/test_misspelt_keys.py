@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sievert.errors import FileError
-from sievert.files import Scenario, dumps, load
+from sievert.files import PolicyScenario, dumps, load
 
 EXAMPLES = sorted(
     path for path in Path("examples").rglob("*.toml") if not {"budgets", "letters"} & set(path.parts)
@@ -77,7 +77,7 @@ def test_every_misspelt_key_is_told_its_spelling(tmp_path: Path, text: str) -> N
             (tmp_path / "file.toml").write_text(dumps(_misspelt(document, path, wrong)), encoding="utf-8")
             with pytest.raises(FileError) as caught:
                 scenario = load(tmp_path / "file.toml")
-                if isinstance(scenario, Scenario):
+                if isinstance(scenario, PolicyScenario):
                     _ = scenario.policy, scenario.query
                 pytest.fail(f"{wrong} for {path} is taken")
             said = str(caught.value)

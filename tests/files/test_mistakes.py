@@ -7,18 +7,18 @@ import pytest
 
 import sievert as sv
 from sievert.errors import FileError
-from sievert.files import Scenario, load_scenario
+from sievert.files import PolicyScenario, load_policy_scenario
 
 HEAD = 'version = 1\n[policy]\nvalues = ["a", "b"]\n'
 RESPONSE = '[mechanism]\nkind = "randomised-response"\neps = 1.0\n'
 
 
-def scenario(folder: Path, text: str) -> Scenario:
+def scenario(folder: Path, text: str) -> PolicyScenario:
     (folder / "file.toml").write_text(text, encoding="utf-8")
-    return load_scenario(folder / "file.toml")
+    return load_policy_scenario(folder / "file.toml")
 
 
-def everything(loaded: Scenario) -> None:
+def everything(loaded: PolicyScenario) -> None:
     """Build all that the file describes."""
     assert loaded.policy is not None
     assert loaded.query is not None
@@ -185,9 +185,9 @@ def test_only_keys_of_the_file_are_named(tmp_path: Path, text: str, message: str
 
 def test_what_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(FileError, match=r"none.toml: no such file; give the path of a TOML file$"):
-        load_scenario(tmp_path / "none.toml")
+        load_policy_scenario(tmp_path / "none.toml")
     with pytest.raises(FileError, match="is a folder; name a file in it"):
-        load_scenario(tmp_path)
+        load_policy_scenario(tmp_path)
     (tmp_path / "file.toml").write_text(HEAD)
 
     def locked(*_: object, **__: object) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sievert.errors import FileError, TooLargeError
-from sievert.files import load_scenario
+from sievert.files import load_policy_scenario
 from sievert.spaces import Region
 
 RNG = np.random.default_rng(9)
@@ -51,4 +51,4 @@ eps = 0.004
 def test_a_region_that_no_plane_shows_well(tmp_path: Path) -> None:
     (tmp_path / "wide.toml").write_text(WIDE)
     with pytest.raises(FileError, match="split it"):
-        load_scenario(tmp_path / "wide.toml").policy.secrets  # noqa: B018
+        load_policy_scenario(tmp_path / "wide.toml").policy.secrets  # noqa: B018

@@ -8,7 +8,7 @@ import pytest
 
 import sievert as sv
 from sievert.errors import FileError
-from sievert.files import Described, Scenario, TextScenario, as_python, from_text
+from sievert.files import DocumentsScenario, PolicyScenario, Scenario, as_python, scenario_from_text
 
 EXAMPLES = sorted(
     path
@@ -46,26 +46,26 @@ def test_a_script_writes_what_python_has_no_word_for():
     text = 'version = 1\ntitle = "a\\u007f \\"b\\""\n[policy]\nvalues = ["x", "y"]\n'
     text += '[mechanism]\nkind = "randomised-response"\neps = inf\n'
     found = {}
-    exec(as_python(from_text(text)).replace("print(sv.audit(scenario))", ""), found)
+    exec(as_python(scenario_from_text(text)).replace("print(sv.audit(scenario))", ""), found)
     assert found["scenario"].title == 'a\x7f "b"'
     assert found["scenario"].document.mechanism.eps == float("inf")
 
 
 def test_a_text_is_read_like_its_file():
     path = Path("examples/daily-question.toml")
-    found = Scenario.from_text(path.read_text(), path.parent, "mine.toml")
+    found = PolicyScenario.from_text(path.read_text(), path.parent, "mine.toml")
     assert str(sv.audit(found)) == str(sv.audit(path))
     assert found.source == "mine.toml"
     letters = Path("examples/letters/letters.toml")
-    assert isinstance(Described.from_text(letters.read_text(), letters.parent), TextScenario)
+    assert isinstance(Scenario.from_text(letters.read_text(), letters.parent), DocumentsScenario)
     with pytest.raises(FileError, match=r"\[documents\]"):
-        Scenario.from_text(letters.read_text(), letters.parent)
+        PolicyScenario.from_text(letters.read_text(), letters.parent)
 
 
 @pytest.mark.parametrize("text", [None, b"version = 1", 3])
 def test_what_is_no_text_is_refused(text):
     with pytest.raises(FileError, match="text is"):
-        from_text(text)
+        scenario_from_text(text)
 
 
 def test_a_reader_of_ones_own_opens_the_public_files():
@@ -77,7 +77,7 @@ def test_a_reader_of_ones_own_opens_the_public_files():
             raise FileError(f"{path} is not for you")
 
     path = Path("examples/city-places.toml")
-    found = Scenario.from_text(path.read_text(), path.parent, reader=Refuses())
+    found = PolicyScenario.from_text(path.read_text(), path.parent, reader=Refuses())
     for item in (found, found.replaced({"mechanism.eps": 0.01})):
         with pytest.raises(FileError, match="not for you"):
             _ = item.record_prior
@@ -104,7 +104,7 @@ def test_what_is_shared_changes_no_answer(changes):
     sv.audit(scenario)
     _ = scenario.gains, scenario.distance, scenario.use_prior, scenario.use_loss
     found = scenario.replaced(changes)
-    alone = from_text(found.to_toml(), found.folder, found.source)
+    alone = scenario_from_text(found.to_toml(), found.folder, found.source)
     assert sv.audit(found).to_dict() == sv.audit(alone).to_dict()
 
 
@@ -121,7 +121,7 @@ def test_what_is_the_same_is_not_built_again():
 
 def test_numbers_that_are_equal_and_written_otherwise_are_not_the_same():
     text = 'version = 1\n[policy]\nvalues = [0, 1]\n[mechanism]\nkind = "randomised-response"\neps = 1\n'
-    scenario = from_text(text)
+    scenario = scenario_from_text(text)
     _ = scenario.policy
     assert scenario.replaced({"policy.values": [0.0, 1.0]}).policy is not scenario.policy
 
@@ -133,7 +133,7 @@ def test_a_public_file_that_changed_is_read_again(tmp_path):
         'version = 1\n[policy]\nvalues = { file = "codes.csv", column = "code" }\n'
         '[mechanism]\nkind = "randomised-response"\neps = 1\n'
     )
-    scenario = Scenario.from_text(text, tmp_path)
+    scenario = PolicyScenario.from_text(text, tmp_path)
     assert len(scenario.policy.values) == 2
     table.write_text("code\nno\nyes\nperhaps\n")
     assert len(scenario.replaced({"mechanism.eps": 2}).policy.values) == 3

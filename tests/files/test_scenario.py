@@ -9,7 +9,7 @@ import pytest
 
 import sievert as sv
 from sievert.errors import FileError
-from sievert.files import Scenario, load_scenario
+from sievert.files import PolicyScenario, load_policy_scenario
 
 LOCAL = """
 version = 1
@@ -21,10 +21,10 @@ alpha = "1/3"
 """
 
 
-def scenario(folder: Path, text: str) -> Scenario:
+def scenario(folder: Path, text: str) -> PolicyScenario:
     path = folder / "file.toml"
     path.write_text(text, encoding="utf-8")
-    return load_scenario(path)
+    return load_policy_scenario(path)
 
 
 def test_the_file_of_the_design(tmp_path: Path) -> None:
@@ -192,9 +192,9 @@ def test_files_beside_the_file(tmp_path: Path) -> None:
 
 def test_a_scenario_is_written_and_read_back(tmp_path: Path) -> None:
     copy = shutil.copy("examples/survey-response.toml", tmp_path)
-    loaded = load_scenario(copy)
+    loaded = load_policy_scenario(copy)
     sv.save(loaded, tmp_path / "again.toml")
-    again = load_scenario(tmp_path / "again.toml")
+    again = load_policy_scenario(tmp_path / "again.toml")
     assert again.document == loaded.document
     with pytest.raises(FileError, match=r"\.toml"):
         sv.save(loaded, tmp_path / "again.csv")
@@ -312,7 +312,7 @@ def test_public_knowledge(tmp_path: Path, permitted: str, size: int) -> None:
     loaded = scenario(tmp_path, text)
     assert loaded.policy.size == len(list(loaded.policy.databases())) == size
     sv.save(loaded, tmp_path / "again.toml")
-    assert load_scenario(tmp_path / "again.toml").policy.size == size
+    assert load_policy_scenario(tmp_path / "again.toml").policy.size == size
 
 
 def test_a_record_of_which_some_values_are_possible(tmp_path: Path) -> None:
@@ -363,7 +363,7 @@ def test_a_matrix_must_fit_the_answers(tmp_path: Path) -> None:
 def test_a_channel_file_is_no_scenario(tmp_path: Path) -> None:
     (tmp_path / "c.csv").write_text("input,x,y\n0,1/2,1/2\n")
     with pytest.raises(FileError, match="TOML"):
-        load_scenario(tmp_path / "c.csv")
+        load_policy_scenario(tmp_path / "c.csv")
 
 
 def test_a_file_saved_elsewhere_names_the_same_files(tmp_path: Path) -> None:

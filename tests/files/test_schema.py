@@ -9,7 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from sievert.errors import FileError
-from sievert.files import document_schema, load_scenario
+from sievert.files import document_schema, load_policy_scenario
 
 EXAMPLES = sorted(
     path for path in Path("examples").glob("*.toml") if "version" in path.read_text(encoding="utf-8")
@@ -33,7 +33,7 @@ RIGHT = {
 @pytest.mark.parametrize("text", RIGHT.values(), ids=RIGHT)
 def test_schema_and_file_take_the_same(tmp_path: Path, text: str) -> None:
     (tmp_path / "file.toml").write_text(f"version = 1\npolicy = {{ {text} }}\n")
-    scenario = load_scenario(tmp_path / "file.toml")
+    scenario = load_policy_scenario(tmp_path / "file.toml")
     content = tomllib.loads(scenario.to_toml())
     assert content == tomllib.loads((tmp_path / "file.toml").read_text())
     assert list(Draft202012Validator(document_schema()).iter_errors(content)) == []
@@ -54,7 +54,7 @@ WRONG = {
 def test_schema_and_file_refuse_the_same(tmp_path: Path, text: str) -> None:
     (tmp_path / "file.toml").write_text(f"version = 1\n{text}\n")
     with pytest.raises(FileError):
-        load_scenario(tmp_path / "file.toml")
+        load_policy_scenario(tmp_path / "file.toml")
     content = tomllib.loads(f"version = 1\n{text}\n")
     assert list(Draft202012Validator(document_schema()).iter_errors(content))
 

@@ -181,9 +181,9 @@ def _sums() -> sv.Channel:
 
 def _counts_noise(policy: sv.Policy) -> Any:
     """Noise in the cells of a histogram, as the channel of a file has it."""
-    from sievert.channels import CellNoise, GeometricLaw, Privacy
+    from sievert.channels import EpsilonOrAlpha, GeometricLaw, HistogramNoise
 
-    return CellNoise(sv.Query.histogram().statistic(policy), GeometricLaw(Privacy(0.5, None)))
+    return HistogramNoise(sv.Query.histogram().statistic(policy), GeometricLaw(EpsilonOrAlpha(0.5, None)))
 
 
 def _event() -> Any:

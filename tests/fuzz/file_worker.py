@@ -26,11 +26,11 @@ from pathlib import Path
 from typing import Any
 
 from sievert.cli import main
-from sievert.files import dumps, load_scenario
+from sievert.files import dumps, load_policy_scenario
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 # The keys of a file.
-Document = type(load_scenario(EXAMPLES / "census-count.toml").document)
+Document = type(load_policy_scenario(EXAMPLES / "census-count.toml").document)
 # Processor time of one question, and the time after which a process that waits for ever is given up: no limit
 # that a busy machine reaches.
 SECONDS = 20.0

@@ -19,14 +19,14 @@ from typing import Any
 import pytest
 
 from sievert.errors import SievertError
-from sievert.files import Scenario, digest_of, identified, load_scenario
+from sievert.files import PolicyScenario, bind_proof, digest_of, load_policy_scenario
 from sievert.limits import explain_claim, worst_leakage
 from sievert.proofs import Proof, proof_from_dict, save_proof
 from sievert.questions import record_belief
 from sievert.questions.design import design_of
 from sievert.questions.explain import file_claim
 from sievert.questions.limits import limits_of
-from sievert.release import drawn_proof
+from sievert.release import mechanism_proof
 from sievert.verification import check_about
 
 SECONDS = float(os.environ.get("SIEVERT_FUZZ_SECONDS", "0")) / 4
@@ -77,11 +77,11 @@ def text_of(given: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def proofs_of(scenario: Scenario) -> Iterator[tuple[str, Proof]]:
+def proofs_of(scenario: PolicyScenario) -> Iterator[tuple[str, Proof]]:
     """What commands prove about a file, those that answer."""
     policy, claim = scenario.policy, file_claim(scenario)[0]
     asked = {
-        "audit": lambda: drawn_proof(scenario),
+        "audit": lambda: mechanism_proof(scenario),
         "limits": lambda: limits_of(scenario).database.certificate,
         "explain": lambda: explain_claim(claim, prior=record_belief(scenario), policy=policy).certificate,
         "design": lambda: design_of(scenario).certificate,
@@ -92,16 +92,16 @@ def proofs_of(scenario: Scenario) -> Iterator[tuple[str, Proof]]:
         except SievertError:
             continue
         if isinstance(found, Proof):
-            yield command, identified(found, scenario)
+            yield command, bind_proof(found, scenario)
 
 
-def implied_by(scenario: Scenario) -> Iterator[tuple[str, Any]]:
+def implied_by(scenario: PolicyScenario) -> Iterator[tuple[str, Any]]:
     """What a pure ε implies for all releases together: `explain` asks it beside what it answers with."""
     with suppress(SievertError):
         if scenario.document.claim is None and record_belief(scenario) is None:
             total = scenario.document.mechanism.eps * scenario.observations
             proof = worst_leakage(scenario.policy, total, individual=True).certificate
-            yield proof.kind, identified(proof, scenario).question()
+            yield proof.kind, bind_proof(proof, scenario).question()
 
 
 def under(proof: Proof, path: Path) -> Proof:
@@ -121,7 +121,7 @@ def test_a_random_relabelled_proof_is_verified_only_where_it_says_the_same(tmp_p
         try:
             for path, one in zip(paths, (given, other), strict=True):
                 path.write_text(text_of(one), encoding="utf-8")
-            first, second = (dict(proofs_of(load_scenario(path))) for path in paths)
+            first, second = (dict(proofs_of(load_policy_scenario(path))) for path in paths)
         except SievertError:
             continue
         tried += 1
@@ -134,6 +134,6 @@ def test_a_random_relabelled_proof_is_verified_only_where_it_says_the_same(tmp_p
             same = (proof.kind, proof.question()) in known
             forged += not same
             if found.holds and not same:
-                same = (proof.kind, proof.question()) in implied_by(load_scenario(paths[1]))
+                same = (proof.kind, proof.question()) in implied_by(load_policy_scenario(paths[1]))
             assert found.holds == same, f"{told}\n{command} ({proof.kind}): {found}"
     assert forged > tried // 4, "hardly a proof was about anything else"

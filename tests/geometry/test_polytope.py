@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import sievert as sv
 from sievert.errors import MetricError, TooLargeError
 from sievert.geometry._vertices import Component, _general
-from sievert.numerics import listening
+from sievert.numerics import progress_listener
 from sievert.spaces import Edges
 
 INF = math.inf
@@ -285,7 +285,7 @@ def test_an_iterator_gives_the_same_and_begins_at_once() -> None:
 
 def test_listing_tells_how_far_it_is() -> None:
     heard: list[tuple[str, int, int]] = []
-    with listening(lambda *news: heard.append(news)):
+    with progress_listener(lambda *news: heard.append(news)):
         sv.geometry.polytope(sv.metrics.line(18)).vertices()
     assert heard[-1][1] == 2**17
 

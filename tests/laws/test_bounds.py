@@ -203,7 +203,7 @@ FAMILIES = (
 @settings(max_examples=20)
 @given(st.sampled_from(FAMILIES), st.floats(0.05, 3).map(lambda e: round(e, 3)), st.integers(1, 4))
 def test_audit_is_within_explain_is_within_limits(family, eps, count) -> None:  # type: ignore[no-untyped-def]
-    from sievert.files import load_scenario
+    from sievert.files import load_policy_scenario
     from sievert.questions.explain import explain_file
 
     records, mechanism = family
@@ -211,7 +211,7 @@ def test_audit_is_within_explain_is_within_limits(family, eps, count) -> None:  
         path = Path(folder, "file.toml")
         text = POLICY.format(records=records) + mechanism.format(eps=eps)
         path.write_text(f"{text}[adversary]\nobservations = {count}\n", encoding="utf-8")
-        scenario = load_scenario(path)
+        scenario = load_policy_scenario(path)
         audited, explained = sv.audit(scenario), explain_file(scenario).explanation
     assert audited.passed
     assert at_most(audited.repeated_guess, explained.after) and at_most(explained.reached, explained.after)

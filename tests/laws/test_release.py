@@ -9,7 +9,7 @@ import pytest
 
 import sievert as sv
 from sievert.errors import SievertError
-from sievert.files import load_scenario
+from sievert.files import load_policy_scenario
 from sievert.release import make_plan
 from sievert.spaces import Region
 
@@ -50,7 +50,7 @@ def test_the_leak_between_any_two_places_is_within_what_the_preview_says(
     (tmp_path / "map.toml").write_text(
         MAP.format(south=south, north=north, cell=cell, mechanism=mechanism), encoding="utf-8"
     )
-    described = load_scenario(tmp_path / "map.toml")
+    described = load_policy_scenario(tmp_path / "map.toml")
     plan = make_plan(described)
     noise = plan.places
     assert noise is not None
@@ -145,7 +145,7 @@ def any_file(generator: np.random.Generator) -> str:
 def test_what_audit_says_is_what_release_charges(tmp_path: Path, seed: int) -> None:
     """To the last digit where the file writes ε, else within 10^-9 of it and never below."""
     (tmp_path / "file.toml").write_text(any_file(np.random.default_rng(seed)), encoding="utf-8")
-    described = load_scenario(tmp_path / "file.toml")
+    described = load_policy_scenario(tmp_path / "file.toml")
     try:
         charged = make_plan(described).eps
     except SievertError as problem:
@@ -181,7 +181,7 @@ def test_a_designed_mechanism_costs_exactly_its_own_epsilon(tmp_path: Path, eps:
     prior = np.array([0.05, 0.1, 0.2, 0.3, 0.2, 0.1, 0.05])
     made = sv.optimal_mechanism(answers.metric, float(eps), prior, sv.losses.absolute(list(range(7))))
     sv.save(made.mechanism, tmp_path / "optimal.npz")
-    described = load_scenario(tmp_path / "file.toml")
+    described = load_policy_scenario(tmp_path / "file.toml")
     charged = make_plan(described).eps
     nats = sv.audit(described).epsilon.nats
     assert charged == Fraction(eps) or float(charged) <= nats * (1 + 1e-8)

@@ -8,10 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sievert as sv
-from sievert.channels import CellNoise, GaussianLaw, GeometricLaw, Privacy, StaircaseLaw, SumNoise
+from sievert.channels import (
+    EpsilonOrAlpha,
+    GaussianLaw,
+    GeometricLaw,
+    HistogramNoise,
+    ScalarNoise,
+    StaircaseLaw,
+)
 from sievert.estimation import estimate_table
 from sievert.measures import noise_capacity
-from sievert.observations import record_view
+from sievert.observations import likelihood_of
 
 SECRETS = {
     "complete": sv.secrets.complete,
@@ -25,7 +32,7 @@ values = st.lists(st.integers(0, 9), min_size=3, max_size=5, unique=True).map(so
 
 
 def geometric(level):
-    return GeometricLaw(Privacy(float(level), None, exact_eps=level))
+    return GeometricLaw(EpsilonOrAlpha(float(level), None, exact_eps=level))
 
 
 @st.composite
@@ -41,7 +48,7 @@ def releases(draw):
         law = StaircaseLaw(level, int(moved.steps))
     else:
         law = geometric(level / moved.steps if moved.steps else level)
-    noise = (CellNoise if histogram else SumNoise)(statistic, law)
+    noise = (HistogramNoise if histogram else ScalarNoise)(statistic, law)
     weights = draw(st.lists(st.integers(1, 9), min_size=len(given_values), max_size=len(given_values)))
     return policy, noise, float(noise.eps_of(moved)), np.array(weights) / sum(weights)
 
@@ -50,7 +57,7 @@ def releases(draw):
 @settings(max_examples=40)
 def test_no_release_tells_more_than_its_promise(release, count):
     policy, noise, level, belief = release
-    own = record_view(noise, belief).guess(count)
+    own = likelihood_of(noise, belief).guess(count)
     assert own.guess >= own.before * (1 - 1e-12)
     allowed = sv.explain(level, releases=count, policy=policy, prior=belief)
     assert own.before == pytest.approx(allowed.before)
@@ -77,9 +84,9 @@ def test_one_more_value_never_lowers_the_capacity(given_values, level, count, hi
     def capacity(chosen):
         policy = sv.Policy(sv.secrets.complete(chosen), records=2)
         query = sv.Query.histogram() if histogram else sv.Query.sum()
-        noise = (CellNoise if histogram else SumNoise)(query.statistic(policy), geometric(level))
+        noise = (HistogramNoise if histogram else ScalarNoise)(query.statistic(policy), geometric(level))
         size = len(chosen)
-        found = record_view(noise, np.full(size, 1 / size)).guess(count)
+        found = likelihood_of(noise, np.full(size, 1 / size)).guess(count)
         # Steps may become finer with a value; the same noise on each step is what is compared.
         return found, size * found.guess, noise.statistic.step
 
@@ -96,12 +103,12 @@ def test_cells_may_stand_in_any_order(data):
     order = np.array(data.draw(st.permutations(range(4))))
     law = data.draw(st.sampled_from([geometric(Fraction(1, 2)), GaussianLaw(Fraction(3, 2))]))
     policy = sv.Policy.differential(4, 20)
-    noise = CellNoise(sv.Query.histogram().statistic(policy), law)
+    noise = HistogramNoise(sv.Query.histogram().statistic(policy), law)
     count = data.draw(st.integers(1, 6))
-    first, second = (record_view(noise, weights).guess(count) for weights in (belief, belief[order]))
+    first, second = (likelihood_of(noise, weights).guess(count) for weights in (belief, belief[order]))
     assert first.guess == pytest.approx(second.guess, rel=1e-9)
     for gain in (sv.gains.tries(4, 2), sv.losses.shannon(4)):
-        one, other = (record_view(noise, weights).gain(gain, count) for weights in (belief, belief[order]))
+        one, other = (likelihood_of(noise, weights).gain(gain, count) for weights in (belief, belief[order]))
         assert one.after == pytest.approx(other.after, rel=1e-9)
 
 
@@ -109,7 +116,7 @@ def test_cells_may_stand_in_any_order(data):
 @settings(max_examples=25)
 def test_a_released_table_is_adjusted_cell_by_cell(released, order):
     policy = sv.Policy.differential(4, 20)
-    noise = CellNoise(sv.Query.histogram().statistic(policy), geometric(Fraction(1, 2)))
+    noise = HistogramNoise(sv.Query.histogram().statistic(policy), geometric(Fraction(1, 2)))
     first = estimate_table(released, noise, policy, rng=1)
     second = estimate_table([released[i] for i in order], noise, policy, rng=1)
     assert second.intervals.tolist() == first.intervals[list(order)].tolist()

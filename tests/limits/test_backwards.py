@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from sievert.limits import last_kept
+from sievert.limits import largest_satisfying
 
 # How far the last value may be from where the promise breaks, relative to it.
 PRECISION = 1e-12
@@ -27,7 +27,7 @@ def test_a_smooth_excess_takes_few_steps(name: str) -> None:
         asked.append(value)
         return excess(value)
 
-    found = last_kept(counted, kept, broken)
+    found = largest_satisfying(counted, kept, broken)
     assert excess(found) <= 0
     assert found == pytest.approx(last, rel=2 * PRECISION)
     assert len(asked) < 30
@@ -35,9 +35,9 @@ def test_a_smooth_excess_takes_few_steps(name: str) -> None:
 
 @pytest.mark.parametrize("last", [0.25, 0.3, 1e-200])
 def test_a_step_is_found_from_the_safe_side(last: float) -> None:
-    found = last_kept(lambda value: -1.0 if value <= last else 1.0, 0.0, 1.0)
+    found = largest_satisfying(lambda value: -1.0 if value <= last else 1.0, 0.0, 1.0)
     assert last * (1 - 2 * PRECISION) <= found <= last
 
 
 def test_nothing_above_zero_is_kept() -> None:
-    assert last_kept(lambda value: value, 0.0, 1.0) == 0.0
+    assert largest_satisfying(lambda value: value, 0.0, 1.0) == 0.0

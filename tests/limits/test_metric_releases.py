@@ -5,7 +5,7 @@ import math
 import pytest
 
 import sievert as sv
-from sievert.files import load_scenario
+from sievert.files import load_policy_scenario
 from sievert.observations import repeated_guess
 from sievert.questions.explain import explain_file
 from sievert.questions.limits import limits_of
@@ -39,7 +39,7 @@ def test_the_same_promise_has_the_same_answer():
 @pytest.mark.parametrize("secrets", ['{ metric = "line" }', '"line"'])
 def test_the_mechanism_of_a_file_may_reach_it(tmp_path, secrets):
     (tmp_path / "file.toml").write_text(FILE.format(secrets=secrets))
-    found = explain_file(load_scenario(tmp_path / "file.toml")).explanation
+    found = explain_file(load_policy_scenario(tmp_path / "file.toml")).explanation
     assert found.exact
     assert found.after == pytest.approx(0.8340099714170542, rel=1e-9)
 
@@ -80,7 +80,7 @@ def test_a_large_map_whose_noise_falls_slowly_says_that_its_bound_has_no_certifi
         "region = { south = 52.48, west = 13.34, north = 52.52, east = 13.40, cell = 14 }\n"
         '[mechanism]\nkind = "planar-geometric"\neps = 0.007\n'
     )
-    scenario = load_scenario(tmp_path / "map.toml")
+    scenario = load_policy_scenario(tmp_path / "map.toml")
     found = limits_of(scenario)
     assert found.verified == ""
     assert "sums over its cells" in found.uncertified
@@ -92,6 +92,6 @@ def test_a_large_map_whose_noise_falls_slowly_says_that_its_bound_has_no_certifi
 
 def test_a_proved_limit_has_no_excuse(tmp_path):
     (tmp_path / "file.toml").write_text(FILE.format(secrets='"line"'))
-    found = limits_of(load_scenario(tmp_path / "file.toml"))
+    found = limits_of(load_policy_scenario(tmp_path / "file.toml"))
     assert found.verified
     assert found.uncertified is None

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sievert.channels import GaussianLaw, GeometricLaw, NoiseLaw, Privacy, StaircaseLaw, law_from_data
+from sievert.channels import EpsilonOrAlpha, GaussianLaw, GeometricLaw, NoiseLaw, StaircaseLaw, law_from_data
 from sievert.errors import MechanismError
 from sievert.limits import PlannedClaim, keeps, largest_epsilon, planned_claim, planned_claim_of_any
 from sievert.limits.promises import ApproximateClaim
 
-WEEKLY = GeometricLaw(Privacy(0.25, None))
+WEEKLY = GeometricLaw(EpsilonOrAlpha(0.25, None))
 ROOT_TEN = GaussianLaw(Fraction(math.isqrt(10 * 10**24), 10**12))
 
 
@@ -68,10 +68,10 @@ def by_brute_force(cells: list[tuple[NoiseLaw, int]], releases: int, level: floa
 @pytest.mark.parametrize(
     ("cells", "releases", "reach"),
     [
-        ([(GeometricLaw(Privacy(1.5, None)), 1), (GeometricLaw(Privacy(1.5, None)), 2)], 2, 16),
-        ([(GeometricLaw(Privacy(1.0, None)), 4)], 3, 40),
+        ([(GeometricLaw(EpsilonOrAlpha(1.5, None)), 1), (GeometricLaw(EpsilonOrAlpha(1.5, None)), 2)], 2, 16),
+        ([(GeometricLaw(EpsilonOrAlpha(1.0, None)), 4)], 3, 40),
         ([(GaussianLaw(Fraction(1)), 1), (GaussianLaw(Fraction(1)), 2)], 2, 9),
-        ([(GaussianLaw(Fraction(3, 2)), 2), (GeometricLaw(Privacy(1.0, None)), 1)], 1, 30),
+        ([(GaussianLaw(Fraction(3, 2)), 2), (GeometricLaw(EpsilonOrAlpha(1.0, None)), 1)], 1, 30),
         ([(StaircaseLaw(Fraction(2), 3), 2)], 2, 70),
     ],
 )
@@ -86,7 +86,10 @@ def test_every_output_of_small_plans(cells: list[tuple[NoiseLaw, int]], releases
 
 def test_losses_without_a_common_lattice_are_never_too_low() -> None:
     """Two different noises, whose losses no lattice holds: gathered, and a little above the truth."""
-    cells: list[tuple[NoiseLaw, int]] = [(WEEKLY, 1), (GeometricLaw(Privacy(math.sqrt(2) / 5, None)), 2)]
+    cells: list[tuple[NoiseLaw, int]] = [
+        (WEEKLY, 1),
+        (GeometricLaw(EpsilonOrAlpha(math.sqrt(2) / 5, None)), 2),
+    ]
     plan = planned_claim(cells, 1)
     assert not plan.exact and plan.between_two(0.5) is None
     for level in (0.0, 0.3, 0.8):
@@ -97,7 +100,7 @@ def test_losses_without_a_common_lattice_are_never_too_low() -> None:
 @given(st.integers(1, 30), st.sampled_from([(1,), (1, 1), (2, 1), (3,)]), st.floats(0.0, 3.0))
 def test_more_or_larger_moves_lose_more(releases: int, steps: tuple[int, ...], level: float) -> None:
     """What a slot relies on: no move cell by cell larger, no greater loss."""
-    law = GeometricLaw(Privacy(0.5, None))
+    law = GeometricLaw(EpsilonOrAlpha(0.5, None))
     at = np.array([level])
     found = float(planned_claim([(law, s) for s in steps], releases).delta(at)[0])
     more = float(planned_claim([(law, s) for s in steps], releases + 1).delta(at)[0])
@@ -108,7 +111,7 @@ def test_more_or_larger_moves_lose_more(releases: int, steps: tuple[int, ...], l
 
 def test_one_cell_by_two_is_worse_than_two_by_one() -> None:
     """1.4: equal L1 is not enough for a slot."""
-    law, at = GeometricLaw(Privacy(0.5, None)), np.array([0.3])
+    law, at = GeometricLaw(EpsilonOrAlpha(0.5, None)), np.array([0.3])
     one = planned_claim([(law, 2)], 5).delta(at)[0]
     assert one > planned_claim([(law, 1), (law, 1)], 5).delta(at)[0] * 1.01
 
@@ -171,7 +174,7 @@ def test_the_move_that_tells_most_is_composed_exactly() -> None:
 @pytest.mark.parametrize("releases", [1, 2, 5])
 def test_releases_may_make_different_moves(releases: int) -> None:
     """Curves that cross: bounded noise tells more near 0, unbounded noise more far out."""
-    first = [(GeometricLaw(Privacy(0.5, None)), 1)]
+    first = [(GeometricLaw(EpsilonOrAlpha(0.5, None)), 1)]
     second = [(gaussian(6), 2), (gaussian(9), 3)]
     found = planned_claim_of_any([first, second], releases)
     levels = np.array([0.0, 0.1, 0.3, 0.49, 0.7, 1.0, 1.5, 2.2])
@@ -190,7 +193,7 @@ def test_releases_may_make_different_moves(releases: int) -> None:
 def test_the_worst_of_many_moves_is_found_without_composing_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """One audit of five Gaussian queries composed 31 moves, one after another."""
     moves = [[(gaussian(12), 1), (gaussian(30), size)] for size in range(1, 25)]
-    moves += [[(gaussian(12), 1), (GeometricLaw(Privacy(0.05, None)), 1)]]
+    moves += [[(gaussian(12), 1), (GeometricLaw(EpsilonOrAlpha(0.05, None)), 1)]]
     every = [planned_claim(cells, 1).epsilon(1e-6) for cells in moves]
     claims: list[object] = []
     real = PlannedClaim.epsilon

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sievert as sv
-from sievert.limits import allowed_guess, policy_guess, upper_guess
+from sievert.limits import guess_allowed_by_epsilon, guess_bounds, guess_upper_bound
 from sievert.limits.promises import ApproximateClaim
 from sievert.spaces import metrics
 
@@ -29,8 +29,8 @@ def test_the_upper_end_lies_between_the_ends_of_the_proof(
 ) -> None:
     target, belief = TARGETS[name], UNEVEN if uneven else None
     claim = ApproximateClaim(eps, 0.0, releases)
-    proved, before = policy_guess(claim, target, belief)
-    found = upper_guess(claim, target, belief)
+    proved, before = guess_bounds(claim, target, belief)
+    found = guess_upper_bound(claim, target, belief)
     assert max(before, proved.lower) * (1 - 1e-9) <= found <= proved.upper * (1 + 1e-9)
 
 
@@ -42,8 +42,8 @@ def test_with_delta_the_closed_form_is_the_program_on_a_star_and_bounds_it_on_a_
 ) -> None:
     belief = UNEVEN if uneven else None
     claim = ApproximateClaim(0.7, delta)
-    proved, _ = policy_guess(claim, TARGETS[name], belief)
-    found = upper_guess(claim, TARGETS[name], belief)
+    proved, _ = guess_bounds(claim, TARGETS[name], belief)
+    found = guess_upper_bound(claim, TARGETS[name], belief)
     assert found >= proved.lower * (1 - 1e-9)
     if name == "star" or not uneven:
         assert found == pytest.approx(proved.upper, rel=1e-7)
@@ -51,17 +51,17 @@ def test_with_delta_the_closed_form_is_the_program_on_a_star_and_bounds_it_on_a_
 
 def test_many_releases_on_a_long_path_are_bounded_without_a_program() -> None:
     policy = sv.Policy(sv.secrets.line(range(200)))
-    allowed = allowed_guess(policy, 0.1, 10, None, 1 / 200)
+    allowed = guess_allowed_by_epsilon(policy, 0.1, 10, None, 1 / 200)
     # 1 + Σ of the total variation of ten releases over the 199 steps.
     claim = ApproximateClaim(0.1, 0.0, 10)
     assert allowed == pytest.approx((1 + 199 * float(claim.delta(np.zeros(1))[0])) / 200, rel=1e-12)
-    assert allowed < policy_guess(ApproximateClaim(1.0), policy, None)[0].upper
+    assert allowed < guess_bounds(ApproximateClaim(1.0), policy, None)[0].upper
 
 
 def test_whoever_has_a_bound_is_told_only_of_a_better_one() -> None:
     policy = sv.Policy(metrics.line(range(30)))
     belief = np.arange(1.0, 31.0) / 465
-    best = allowed_guess(policy, 0.5, 1, belief, float(belief.max()))
+    best = guess_allowed_by_epsilon(policy, 0.5, 1, belief, float(belief.max()))
     for enough in (0.5 * best, 2 * best):
-        found = allowed_guess(policy, 0.5, 1, belief, float(belief.max()), enough)
+        found = guess_allowed_by_epsilon(policy, 0.5, 1, belief, float(belief.max()), enough)
         assert found >= enough if enough < best else found == pytest.approx(best)

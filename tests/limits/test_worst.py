@@ -7,7 +7,7 @@ import pytest
 
 import sievert as sv
 from sievert.errors import PolicyError
-from sievert.limits import policy_guess, upper_guess, worst_leakage
+from sievert.limits import guess_bounds, guess_upper_bound, worst_leakage
 from sievert.limits.promises import ApproximateClaim
 from sievert.policies import Policy
 from sievert.spaces import Graph, Metric, graphs, metrics, secrets
@@ -129,12 +129,12 @@ def test_points_at_distance_0_are_taken_as_one() -> None:
 
 def test_of_points_at_distance_0_the_likeliest_is_guessed() -> None:
     for prior in ([0.3, 0.5, 0.2], [0.1, 0.3, 0.6]):
-        guess = policy_guess(ApproximateClaim(1.0), TWICE, np.array(prior))[0]
+        guess = guess_bounds(ApproximateClaim(1.0), TWICE, np.array(prior))[0]
         # Two points: randomised response, or the blind guess.
         best = max(prior[0], prior[2])
         reached = (best + prior[1]) / (1 + math.exp(-1))
         assert guess.upper == pytest.approx(max(best, prior[1], reached), rel=1e-6)
-        quick = upper_guess(ApproximateClaim(1.0), TWICE, np.array(prior))
+        quick = guess_upper_bound(ApproximateClaim(1.0), TWICE, np.array(prior))
         assert guess.upper == pytest.approx(quick, rel=1e-6)
 
 

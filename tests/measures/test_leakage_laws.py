@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 import sievert as sv
 from sievert import testing
 from sievert.errors import ChannelError
-from sievert.measures import Adversary
+from sievert.measures import GainFunction
 
 cases = st.sampled_from(["average", "max"])
 forms = st.sampled_from(["exact", "float", "log"])
 
 
 @st.composite
-def adversaries(draw: Any, n: int) -> Adversary:
+def adversaries(draw: Any, n: int) -> GainFunction:
     """Every named gain and loss, and random matrices, signed or not."""
     return draw(  # type: ignore[no-any-return]
         st.one_of(
@@ -47,7 +47,7 @@ def adversaries(draw: Any, n: int) -> Adversary:
     )
 
 
-def value(channel: sv.Channel, prior: Any, adversary: Adversary, case: Any = "average") -> float:
+def value(channel: sv.Channel, prior: Any, adversary: GainFunction, case: Any = "average") -> float:
     """Posterior value, negated for losses, so that more is always better for the adversary."""
     found = float(sv.posterior_vulnerability(channel, prior, adversary, case))
     return -found if adversary.is_loss else found

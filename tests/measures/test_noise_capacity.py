@@ -10,22 +10,30 @@ import numpy as np
 import pytest
 
 import sievert as sv
-from sievert.channels import CellNoise, GaussianLaw, GeometricLaw, NoiseLaw, Privacy, StaircaseLaw, SumNoise
+from sievert.channels import (
+    EpsilonOrAlpha,
+    GaussianLaw,
+    GeometricLaw,
+    HistogramNoise,
+    NoiseLaw,
+    ScalarNoise,
+    StaircaseLaw,
+)
 from sievert.measures import noise_capacity
 
 
 def geometric(eps: float) -> GeometricLaw:
-    return GeometricLaw(Privacy(eps, None))
+    return GeometricLaw(EpsilonOrAlpha(eps, None))
 
 
-def histogram(cells: int, records: int, law: NoiseLaw) -> tuple[CellNoise, sv.Policy]:
+def histogram(cells: int, records: int, law: NoiseLaw) -> tuple[HistogramNoise, sv.Policy]:
     policy = sv.Policy.differential([f"v{i}" for i in range(cells)], records)
-    return CellNoise(sv.Query.histogram().statistic(policy), law), policy
+    return HistogramNoise(sv.Query.histogram().statistic(policy), law), policy
 
 
-def total(values: list[int], records: int, law: NoiseLaw) -> tuple[SumNoise, sv.Policy]:
+def total(values: list[int], records: int, law: NoiseLaw) -> tuple[ScalarNoise, sv.Policy]:
     policy = sv.Policy.differential(values, records)
-    return SumNoise(sv.Query.sum().statistic(policy), law), policy
+    return ScalarNoise(sv.Query.sum().statistic(policy), law), policy
 
 
 def brute_force(answers: np.ndarray, law: NoiseLaw) -> float:

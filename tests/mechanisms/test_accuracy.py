@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from typer.testing import CliRunner
 
 import sievert as sv
-from sievert.channels import GaussianLaw, GeometricLaw, Privacy, total_error
+from sievert.channels import EpsilonOrAlpha, GaussianLaw, GeometricLaw, total_error
 from sievert.cli.app import app
 from sievert.errors import SievertError
 from sievert.mechanisms import Accuracy, largest_scale, least_level
@@ -34,7 +34,7 @@ def written(folder, parameter, kind="geometric", query="histogram", more=""):
 
 
 def geometric(eps):
-    return GeometricLaw(Privacy(float(eps), None, exact_eps=eps))
+    return GeometricLaw(EpsilonOrAlpha(float(eps), None, exact_eps=eps))
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from sievert.channels import GaussianLaw
 from sievert.cli.app import app
 from sievert.errors import MechanismError, SievertError
 from sievert.limits import gaussian_delta
-from sievert.mechanisms._gaussian import AddedGaussian, squared_sensitivity
+from sievert.mechanisms._gaussian import GaussianNoiseSpec, squared_sensitivity
 from sievert.policies import Policy, Query
 from sievert.spaces import metrics
 
@@ -35,7 +35,7 @@ kind = "gaussian"
 
 def law_of(policy, query, **given):
     statistic = query.statistic(policy)
-    return AddedGaussian(**given).law(statistic, statistic.sensitivity(policy), None, None, policy=policy)
+    return GaussianNoiseSpec(**given).law(statistic, statistic.sensitivity(policy), None, None, policy=policy)
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sievert as sv
-from sievert.channels import StaircaseLaw, SumNoise
+from sievert.channels import ScalarNoise, StaircaseLaw
 from sievert.errors import FileError, MechanismError
-from sievert.files import added_noise, load_scenario
-from sievert.mechanisms import stairs_for
+from sievert.files import load_policy_scenario, table_noise
+from sievert.mechanisms import best_staircase
 from sievert.mechanisms._staircase import clamped_stairs, listed_stairs
 from sievert.policies import Move, Sensitivity
 from sievert.proofs import NoiseProof, StaircaseProof, load_proof, save_proof
@@ -114,8 +114,8 @@ def test_the_stairs_keep_eps_for_every_move_and_no_less(
     listed = tuple(Move(steps, length) for steps, length in moves)
     steps = max(move.steps / move.length for move in listed)
     sensitivity = Sensitivity(steps, None, listed)
-    law = stairs_for(table, sensitivity, eps)
-    noise = SumNoise(table, law)
+    law = best_staircase(table, sensitivity, eps)
+    noise = ScalarNoise(table, law)
     assert noise.eps_of(sensitivity) == eps
     proof = NoiseProof.of(noise, sensitivity)
     assert isinstance(proof, StaircaseProof) and proof.verify() and proof.eps == eps
@@ -125,12 +125,12 @@ def test_a_histogram_gets_geometric_noise() -> None:
     policy = sv.Policy.differential(["a", "b", "c"], 10)
     table = sv.Query.histogram().statistic(policy)
     assert table is not None
-    assert stairs_for(table, table.sensitivity(policy), Fraction(1)) == StaircaseLaw(Fraction(1, 2), 1, 1)
+    assert best_staircase(table, table.sensitivity(policy), Fraction(1)) == StaircaseLaw(Fraction(1, 2), 1, 1)
 
 
 def test_a_known_proof_and_every_way_to_forge_it(tmp_path: Path) -> None:
     (tmp_path / "budget.toml").write_text("person = 5.0\n")
-    proof = noise_proof(make_plan(load_scenario(written(tmp_path, 'kind = "staircase"\neps = 1.5'))))
+    proof = noise_proof(make_plan(load_policy_scenario(written(tmp_path, 'kind = "staircase"\neps = 1.5'))))
     assert proof == StaircaseProof(
         Fraction(3, 2), Fraction(3, 2), 3, StaircaseLaw(Fraction(3, 2), 3).top, 1, (Move(3, Fraction(1)),)
     )
@@ -164,9 +164,9 @@ def test_a_known_proof_and_every_way_to_forge_it(tmp_path: Path) -> None:
 def test_stairs_of_halves_are_steps_of_a_half(tmp_path: Path) -> None:
     path = written(tmp_path, 'kind = "staircase"\neps = 1.5')
     path.write_text(path.read_text().replace("{ range = [0, 3] }", "[0, 0.5, 2]"))
-    scenario = load_scenario(path)
-    noise = added_noise(scenario)
-    assert isinstance(noise, SumNoise) and noise.law == StaircaseLaw(Fraction(3, 2), 4)
+    scenario = load_policy_scenario(path)
+    noise = table_noise(scenario)
+    assert isinstance(noise, ScalarNoise) and noise.law == StaircaseLaw(Fraction(3, 2), 4)
     listed = scenario.mechanism.channel(scenario.answers, scenario.query)
     assert sv.epsilon(listed, scenario.answers).nats == pytest.approx(1.5, rel=1e-9)
     assert scenario.epsilon.nats == 1.5
@@ -195,7 +195,7 @@ def test_stairs_of_halves_are_steps_of_a_half(tmp_path: Path) -> None:
 )
 def test_bad_input(tmp_path: Path, mechanism: str, query: str, message: str) -> None:
     with pytest.raises(FileError, match=message):
-        make_plan(load_scenario(written(tmp_path, mechanism, query)))
+        make_plan(load_policy_scenario(written(tmp_path, mechanism, query)))
 
 
 @pytest.mark.parametrize("mechanism", ['kind = "gaussian"\nsigma = 1', 'kind = "staircase"\neps = 1'])
@@ -203,11 +203,11 @@ def test_not_for_rows_one_by_one(tmp_path: Path, mechanism: str) -> None:
     path = written(tmp_path, mechanism, "record")
     path.write_text(path.read_text().replace("records = 4", ""))
     with pytest.raises(FileError, match="goes with counts, sums and histograms"):
-        make_plan(load_scenario(path))
+        make_plan(load_policy_scenario(path))
 
 
 def test_the_gaussian_has_no_proof_of_an_eps(tmp_path: Path) -> None:
-    plan = make_plan(load_scenario(written(tmp_path, 'kind = "gaussian"\nsigma = 2')))
+    plan = make_plan(load_policy_scenario(written(tmp_path, 'kind = "gaussian"\nsigma = 2')))
     assert noise_proof(plan) is None and plan.pure_eps is None
     with pytest.raises(MechanismError, match="keeps no ε: however large ε is"):
         plan.channel.epsilon(plan.scenario.policy)  # type: ignore[attr-defined]

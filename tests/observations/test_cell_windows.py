@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 
 import sievert as sv
-from sievert.channels import CellNoise, GeometricLaw, NoiseLaw, Privacy
-from sievert.measures import Windows
-from sievert.observations import RecordView, record_view
+from sievert.channels import EpsilonOrAlpha, GeometricLaw, HistogramNoise, NoiseLaw
+from sievert.measures import WithinRadius
+from sievert.observations import TableLikelihood, likelihood_of
 from sievert.policies import statistic_of_cells
 
-GEOMETRIC = GeometricLaw(Privacy(0.5, None))
+GEOMETRIC = GeometricLaw(EpsilonOrAlpha(0.5, None))
 UNEVEN = [0.05, 0.3, 0.1, 0.35, 0.2]
 
 
-def table(cells: list[int | None], belief: list[float], law: NoiseLaw = GEOMETRIC) -> RecordView:
+def table(cells: list[int | None], belief: list[float], law: NoiseLaw = GEOMETRIC) -> TableLikelihood:
     statistic = statistic_of_cells([None if c is None else (c,) for c in cells], ("cell",), "histogram")
-    return record_view(CellNoise(statistic, law), np.array(belief))
+    return likelihood_of(HistogramNoise(statistic, law), np.array(belief))
 
 
 def test_gains_within_a_radius_of_large_tables() -> None:
@@ -25,7 +25,7 @@ def test_gains_within_a_radius_of_large_tables() -> None:
     view = table(list(range(size)), [1 / size] * size)
     line = sv.metrics.line(range(size))
     near = sv.gains.within(line, 1)
-    assert isinstance(near, Windows)
+    assert isinstance(near, WithinRadius)
     once, often = view.gain(near), view.gain(near, 10)
     # Three neighbours are hit almost surely somewhere: the largest sum is 3·e^½/k.
     assert once.exact and once.after == pytest.approx(3 * np.exp(0.5) / size, rel=1e-9)
@@ -45,7 +45,7 @@ def test_windows_of_unlike_widths_and_hidden_values_are_bounded() -> None:
     ):
         listed = view.gain(adversary, 2)
         assert listed.exact
-        apart = Windows(tuple(range(5)), np.array([0.0, 1, 2, 5, 6]), 1.0, "within 1")
+        apart = WithinRadius(tuple(range(5)), np.array([0.0, 1, 2, 5, 6]), 1.0, "within 1")
         found = view.gain(apart, 2)
         assert found.lower * (1 - 1e-12) <= listed.after <= found.upper * (1 + 1e-12)
 
@@ -62,7 +62,7 @@ def test_tries_of_a_coarse_histogram_after_many_releases() -> None:
 
 @pytest.mark.parametrize("releases", [52, 1000, 10_000])
 def test_blocks_of_a_table_are_enclosed_closely(releases: int) -> None:
-    view = table(list(range(12)), [1 / 12] * 12, GeometricLaw(Privacy(0.25, None)))
+    view = table(list(range(12)), [1 / 12] * 12, GeometricLaw(EpsilonOrAlpha(0.25, None)))
     blocks = sv.gains.partition([range(4), range(4, 8), range(8, 12)], range(12))
     for gain in (blocks, sv.gains.property(range(12), range(4))):
         found = view.gain(gain, releases)

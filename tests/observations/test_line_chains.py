@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sievert as sv
-from sievert.channels import GaussianLaw, GeometricLaw, NoiseLaw, Privacy, StaircaseLaw, SumNoise
-from sievert.measures import Adversary, Nearness, envelope_mass
-from sievert.observations import RecordView, record_view
+from sievert.channels import EpsilonOrAlpha, GaussianLaw, GeometricLaw, NoiseLaw, ScalarNoise, StaircaseLaw
+from sievert.measures import Closeness, GainFunction, envelope_mass
+from sievert.observations import TableLikelihood, likelihood_of
 from sievert.policies import Statistic
 
 LAWS = [
-    GeometricLaw(Privacy(0.3, None)),
-    GeometricLaw(Privacy(1.5, None)),
+    GeometricLaw(EpsilonOrAlpha(0.3, None)),
+    GeometricLaw(EpsilonOrAlpha(1.5, None)),
     GaussianLaw(Fraction(3, 4)),
     GaussianLaw(Fraction(5, 2)),
     StaircaseLaw(Fraction(1), 4),
@@ -27,15 +27,15 @@ LAWS = [
 ]
 
 
-def line(amounts: Sequence[int], law: NoiseLaw, belief: Sequence[float] | None = None) -> RecordView:
+def line(amounts: Sequence[int], law: NoiseLaw, belief: Sequence[float] | None = None) -> TableLikelihood:
     """Values at amounts of a sum."""
     places = np.array(amounts, dtype=np.int64)
     statistic = Statistic((), ((),), np.zeros(len(places), np.int64), places, Fraction(1), "sum")
     even = np.full(len(places), 1 / len(places))
-    return record_view(SumNoise(statistic, law), even if belief is None else np.array(belief))
+    return likelihood_of(ScalarNoise(statistic, law), even if belief is None else np.array(belief))
 
 
-def by_outputs(view: RecordView, adversary: Adversary, releases: int) -> float:
+def by_outputs(view: TableLikelihood, adversary: GainFunction, releases: int) -> float:
     """Every combination of outputs, straight from the probabilities of the noise."""
     amounts, law = view.noise.statistic.amount, view.noise.law
     reach = law.beyond(math.log(1e-13))
@@ -47,7 +47,7 @@ def by_outputs(view: RecordView, adversary: Adversary, releases: int) -> float:
     return float(adversary.values(joint).sum())
 
 
-def adversaries(size: int) -> list[Adversary]:
+def adversaries(size: int) -> list[GainFunction]:
     names = range(size)
     return [
         sv.gains.identity(names),
@@ -55,7 +55,7 @@ def adversaries(size: int) -> list[Adversary]:
         sv.gains.within(sv.metrics.line(names), 1),
         sv.gains.property(names, [0, 1]),
         sv.gains.closeness(sv.metrics.line(names)),
-        Nearness(names, np.arange(float(size)), "nearness"),
+        Closeness(names, np.arange(float(size)), "nearness"),
         sv.losses.shannon(names),
         sv.losses.guessing(names),
     ]
@@ -104,7 +104,7 @@ def test_tries_by_either_side_are_those_of_every_output(data: st.DataObject) -> 
     weights = np.array(data.draw(st.lists(st.sampled_from([0, 1, 1, 3, 50]), min_size=size, max_size=size)))
     belief = (weights + (not weights.any())) / (weights + (not weights.any())).sum()
     eps = data.draw(st.sampled_from([0.05, 0.7, 4.0]))
-    view = line(amounts, GeometricLaw(Privacy(eps, None)), belief.tolist())
+    view = line(amounts, GeometricLaw(EpsilonOrAlpha(eps, None)), belief.tolist())
     adversary = sv.gains.tries(range(size), data.draw(st.integers(1, size)))
     reach = math.ceil(36 / eps)
     outputs = np.arange(-float(reach), 13 + reach)
@@ -115,7 +115,7 @@ def test_tries_by_either_side_are_those_of_every_output(data: st.DataObject) -> 
 
 
 def test_a_chain_is_far_below_the_capacity_of_each_release() -> None:
-    view = line(range(401), GeometricLaw(Privacy(1 / 400, None)))
+    view = line(range(401), GeometricLaw(EpsilonOrAlpha(1 / 400, None)))
     found = view.gain(sv.gains.identity(range(401)), 100)
     assert "neighbours" in found.method and not found.exact
     drawn = view.simulated(100, 1, samples=2000)
@@ -128,7 +128,7 @@ def test_a_chain_is_far_below_the_capacity_of_each_release() -> None:
 def test_losses_of_long_lines_are_those_of_every_output(law: NoiseLaw) -> None:
     """Uncertainty, guesses and closeness by closed sums, against every output."""
     names = range(6)
-    near = Nearness(names, np.arange(6.0) * 2, "closeness")
+    near = Closeness(names, np.arange(6.0) * 2, "closeness")
     view = line(range(6), law)
     for adversary in (near, sv.losses.shannon(names), sv.losses.guessing(names)):
         found = view.gain(adversary)
@@ -143,14 +143,14 @@ def test_medians_and_entropies_for_any_prior(data: st.DataObject) -> None:
     steps = data.draw(st.lists(st.sampled_from([0.5, 1.0, 3.0]), min_size=size, max_size=size))
     weights = np.array(data.draw(st.lists(st.sampled_from([1, 1, 2, 30]), min_size=size, max_size=size)))
     sign = data.draw(st.sampled_from([1, -1]))
-    law = GeometricLaw(Privacy(data.draw(st.sampled_from([0.05, 0.7, 4.0])), None))
+    law = GeometricLaw(EpsilonOrAlpha(data.draw(st.sampled_from([0.05, 0.7, 4.0])), None))
     amounts, belief = np.cumsum(gaps), weights / weights.sum()
     view = line(amounts.tolist(), law, belief.tolist())
     reach = math.ceil(36 / law.level.eps)
     outputs = np.arange(amounts[0] - float(reach), amounts[-1] + reach)
     joint = belief[:, None] * np.exp(law.log_pmf(outputs - amounts[:, None]))
     for adversary in (
-        Nearness(range(size), sign * np.cumsum(steps), "closeness"),
+        Closeness(range(size), sign * np.cumsum(steps), "closeness"),
         sv.losses.shannon(size),
     ):
         found = view.gain(adversary)
@@ -160,7 +160,7 @@ def test_medians_and_entropies_for_any_prior(data: st.DataObject) -> None:
 
 def test_losses_of_long_lines() -> None:
     size = 20_001
-    view = line(range(size), GeometricLaw(Privacy(1 / 20_000, None)))
+    view = line(range(size), GeometricLaw(EpsilonOrAlpha(1 / 20_000, None)))
     bits = view.gain(sv.losses.shannon(size))
     guesses = view.gain(sv.losses.guessing(size))
     close = view.gain(sv.gains.closeness(sv.metrics.line(range(size))))
@@ -178,6 +178,6 @@ def test_losses_of_long_lines() -> None:
 
 def test_bounds_never_fall_however_many_releases() -> None:
     """Long convolutions lose their far ends, which must not lower a bound."""
-    view = line(range(0, 4001, 10), GeometricLaw(Privacy(1 / 400, None)))
+    view = line(range(0, 4001, 10), GeometricLaw(EpsilonOrAlpha(1 / 400, None)))
     curve = [view.guess(n).guess for n in (1, 10, 1000, 50_000, 300_000, 10**7)]
     assert curve == sorted(curve) and curve[-1] == pytest.approx(1)

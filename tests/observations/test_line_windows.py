@@ -12,27 +12,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sievert as sv
-from sievert.channels import CellNoise, GeometricLaw, NoiseLaw, Privacy, SumNoise
-from sievert.measures import MatrixAdversary, Windows
-from sievert.observations import RecordView, record_view
+from sievert.channels import EpsilonOrAlpha, GeometricLaw, HistogramNoise, NoiseLaw, ScalarNoise
+from sievert.measures import GainMatrix, WithinRadius
+from sievert.observations import TableLikelihood, likelihood_of
 from sievert.policies import Statistic, statistic_of_cells
 
 EPS = [1e-6, 0.01, 0.5, 3.0, 40.0, 800.0]
 
 
-def line(amounts: Sequence[int], law: NoiseLaw | float, belief: Sequence[float] | None = None) -> RecordView:
+def line(
+    amounts: Sequence[int], law: NoiseLaw | float, belief: Sequence[float] | None = None
+) -> TableLikelihood:
     """Values at amounts of a sum."""
     places = np.array(amounts, dtype=np.int64)
     statistic = Statistic((), ((),), np.zeros(len(places), np.int64), places, Fraction(1), "sum")
-    noise = SumNoise(statistic, GeometricLaw(Privacy(law, None)) if isinstance(law, float) else law)
-    return record_view(noise, np.full(len(places), 1 / len(places)) if belief is None else np.array(belief))
+    noise = ScalarNoise(statistic, GeometricLaw(EpsilonOrAlpha(law, None)) if isinstance(law, float) else law)
+    return likelihood_of(noise, np.full(len(places), 1 / len(places)) if belief is None else np.array(belief))
 
 
-def windows(positions: Sequence[float], radius: float) -> Windows:
-    return Windows(tuple(positions), np.array(positions, dtype=np.float64), radius, "windows")
+def windows(positions: Sequence[float], radius: float) -> WithinRadius:
+    return WithinRadius(tuple(positions), np.array(positions, dtype=np.float64), radius, "windows")
 
 
-def over_outputs(view: RecordView, eps: float, positions: Sequence[float], radius: float) -> float:
+def over_outputs(view: TableLikelihood, eps: float, positions: Sequence[float], radius: float) -> float:
     """Every output between the amounts, both tails, and every guess."""
     amounts, places = view.noise.statistic.amount, np.array(positions)
     reach = np.abs(places[:, None] - places) <= radius
@@ -91,7 +93,7 @@ def test_a_table_of_windows(drawn: tuple[list[int], list[float], list[float], fl
     """Values, best guesses and rounding at the rim as in the table of distances, also in fractions."""
     _, positions, belief, radius = drawn
     found, listed = windows(positions, radius), sv.gains.within(sv.metrics.line(positions), radius)
-    assert isinstance(listed, MatrixAdversary) and (found.matrix == listed.matrix).all()
+    assert isinstance(listed, GainMatrix) and (found.matrix == listed.matrix).all()
     joint = np.column_stack([belief, belief[::-1]])
     assert found.values(joint) == pytest.approx(listed.values(joint), rel=1e-14)
     scores = listed.matrix @ joint
@@ -106,10 +108,10 @@ def test_a_table_of_windows(drawn: tuple[list[int], list[float], list[float], fl
 
 
 def test_a_gain_on_a_long_line_has_no_table() -> None:
-    assert isinstance(sv.gains.within(sv.metrics.line(3162), 2), MatrixAdversary)
+    assert isinstance(sv.gains.within(sv.metrics.line(3162), 2), GainMatrix)
     found = sv.gains.within(sv.metrics.line(3163), 2)
-    assert isinstance(found, Windows) and found.name == "within 2" and found.bounds() == (0.0, 1.0)
-    assert isinstance(sv.gains.within(sv.metrics.line(9000).restricted(range(4000)), 2), Windows)
+    assert isinstance(found, WithinRadius) and found.name == "within 2" and found.bounds() == (0.0, 1.0)
+    assert isinstance(sv.gains.within(sv.metrics.line(9000).restricted(range(4000)), 2), WithinRadius)
     with pytest.raises(sv.errors.TooLargeError, match="150001 actions"):
         _ = sv.gains.within(sv.metrics.line(150_001), 5).matrix
     channel = sv.Channel(np.full((3163, 2), 0.5))
@@ -166,7 +168,7 @@ def test_many_releases_are_bounded() -> None:
 
 def test_a_histogram_of_a_long_line_is_enclosed() -> None:
     statistic = statistic_of_cells([(c,) for c in range(4000)], ("cell",), "histogram")
-    noise = CellNoise(statistic, GeometricLaw(Privacy(0.5, None)))
-    view = record_view(noise, np.full(4000, 1 / 4000))
+    noise = HistogramNoise(statistic, GeometricLaw(EpsilonOrAlpha(0.5, None)))
+    view = likelihood_of(noise, np.full(4000, 1 / 4000))
     found = view.gain(sv.gains.within(sv.metrics.line(range(4000)), 10))
     assert 21 / 4000 <= found.lower <= found.upper <= 1

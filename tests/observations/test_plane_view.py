@@ -7,7 +7,7 @@ import pytest
 
 from sievert.errors import GainError, TooLargeError
 from sievert.measures import gains
-from sievert.observations import PlaneView, record_view
+from sievert.observations import PlanarLikelihood, likelihood_of
 from sievert.spaces import metrics
 
 SHAPES = [(6, 7), (1, 9), (9, 1), (2, 2), (1, 1), (2, 6), (11, 10)]
@@ -39,7 +39,7 @@ def distances(noise):
 )
 def test_guess_of_the_spec(map_noise, rows, columns, step, guess):
     noise = map_noise(rows, columns, step)
-    found = record_view(noise, even(noise)).guess()
+    found = likelihood_of(noise, even(noise)).guess()
     assert found.exact
     assert found.guess == pytest.approx(guess, rel=5e-7)
 
@@ -51,7 +51,7 @@ def test_guess_under_any_belief(map_noise, shape, kind, step):
     noise = map_noise(*shape, step)
     belief = uneven(noise, 7, kind)
     exact = (belief[:, None] * noise.finite().matrix).max(axis=0).sum()
-    found = record_view(noise, belief).guess()
+    found = likelihood_of(noise, belief).guess()
     assert found.exact
     assert found.guess == pytest.approx(max(exact, belief.max()), rel=1e-12)
 
@@ -60,7 +60,7 @@ def test_guess_under_any_belief(map_noise, shape, kind, step):
 def test_gains_are_those_of_the_list(map_noise, kind):
     noise = map_noise(8, 9, "1/3")
     belief = uneven(noise, 3, kind)
-    view, matrix = record_view(noise, belief), noise.finite().matrix
+    view, matrix = likelihood_of(noise, belief), noise.finite().matrix
     joint = belief[:, None] * matrix
     tried = np.sort(joint, axis=0)[-4:].sum()
     assert view.gain(gains.tries(noise.region.labels, 4)).after == pytest.approx(tried, rel=1e-12)
@@ -81,11 +81,11 @@ def test_large_regions_are_enclosed(map_noise):
     """Where all pairs are too many and the belief is uneven, a certain interval is given and called one."""
     noise = map_noise(170, 140, "1/2")
     belief = uneven(noise, 5, "rough")
-    for found in (record_view(noise, belief).within(250), record_view(noise, belief).tries(6)):
+    for found in (likelihood_of(noise, belief).within(250), likelihood_of(noise, belief).tries(6)):
         assert not found.exact
         assert found.before <= found.lower <= found.upper == found.after <= 1
         assert found.method.startswith("bound")
-    wide = record_view(noise, even(noise)).within(5000)
+    wide = likelihood_of(noise, even(noise)).within(5000)
     assert wide.lower <= wide.upper <= 1
 
 
@@ -95,7 +95,7 @@ def test_several_releases_are_bounded(map_noise, kind, step):
     """Two and three releases by listing them all."""
     noise = map_noise(3, 4, step)
     belief = even(noise) if kind == "even" else uneven(noise, 11, kind)
-    view, matrix = record_view(noise, belief), noise.finite().matrix
+    view, matrix = likelihood_of(noise, belief), noise.finite().matrix
     twice = (belief[:, None, None] * matrix[:, :, None] * matrix[:, None, :]).max(axis=0).sum()
     thrice = np.einsum("x,xa,xb,xc->xabc", belief, matrix, matrix, matrix).max(axis=0).sum()
     for count, exact in ((2, twice), (3, thrice)):
@@ -107,7 +107,7 @@ def test_several_releases_are_bounded(map_noise, kind, step):
 
 
 def test_bounds_grow_to_the_limit(map_noise):
-    view = record_view(noise := map_noise(20, 20, "1/4"), even(noise))
+    view = likelihood_of(noise := map_noise(20, 20, "1/4"), even(noise))
     curve = [view.guess(n).guess for n in (1, 2, 3, 5, 10, 50, 300, 10**4, 10**9)]
     assert curve == sorted(curve)
     assert curve[-1] == pytest.approx(view.limit) == 1
@@ -117,7 +117,7 @@ def test_bounds_grow_to_the_limit(map_noise):
 
 def test_rate_between_neighbours(map_noise):
     """The Chernoff information of two cells in the middle of a region much wider than the noise."""
-    view = record_view(noise := map_noise(41, 44, "1"), even(noise))
+    view = likelihood_of(noise := map_noise(41, 44, "1"), even(noise))
     first, second = noise.law((20, 21)), noise.law((20, 22))
     rates = [-math.log((first**s * second ** (1 - s)).sum()) for s in (0.4, 0.5, 0.6)]
     assert max(rates) == rates[1]
@@ -126,7 +126,7 @@ def test_rate_between_neighbours(map_noise):
     corner = noise.law((0, 0)), noise.law((0, 1))
     assert -view.affinity(0, 1) == pytest.approx(-math.log(np.sqrt(corner[0] * corner[1]).sum()), rel=1e-9)
     assert -view.affinity(0, 1) < view.rate
-    fine = record_view(tiny := map_noise(5, 5, "1/2000"), even(tiny))
+    fine = likelihood_of(tiny := map_noise(5, 5, "1/2000"), even(tiny))
     assert not fine.rate_is_exact
     assert fine.rate == pytest.approx((1 / 2000) ** 2 / 8, rel=1e-6)
 
@@ -134,7 +134,7 @@ def test_rate_between_neighbours(map_noise):
 def test_nearby_on_a_map_of_public_population(map_noise):
     """Too many cells for all pairs: exact within three cells, and never below the noisy cell itself."""
     noise = map_noise(50, 60, "1")
-    view = record_view(noise, uneven(noise, 3, "rough"))
+    view = likelihood_of(noise, uneven(noise, 3, "rough"))
     found = view.within(3 * noise.region.cell)
     assert found.exact and found.method.startswith("exact: the best disc")
     assert view.tries(3).exact and view.guess().guess < view.tries(3).after < found.after
@@ -143,7 +143,7 @@ def test_nearby_on_a_map_of_public_population(map_noise):
 
 
 def test_releases_within_a_limit(map_noise):
-    view = record_view(noise := map_noise(30, 40, "1/4"), even(noise))
+    view = likelihood_of(noise := map_noise(30, 40, "1/4"), even(noise))
     within = view.releases_within(0.3)
     assert within.releases >= 2
     assert view.guess(within.releases).guess <= 0.3 < view.guess(within.releases + 1).guess
@@ -156,7 +156,7 @@ def test_simulation_agrees_with_what_is_exact(map_noise, releases):
     """False alarm 0.1 % for each interval."""
     noise = map_noise(4, 5, "1/2")
     belief = uneven(noise, 2, "smooth")
-    view, matrix = record_view(noise, belief), noise.finite().matrix
+    view, matrix = likelihood_of(noise, belief), noise.finite().matrix
     exact = view.guess().guess
     if releases == 2:
         exact = (belief[:, None, None] * matrix[:, :, None] * matrix[:, None, :]).max(axis=0).sum()
@@ -181,7 +181,7 @@ def test_simulation_agrees_with_what_is_exact(map_noise, releases):
 
 def test_without_epsilon_nothing_is_learned(map_noise):
     noise = map_noise(5, 6, "0")
-    view = record_view(noise, uneven(noise, 1, "smooth"))
+    view = likelihood_of(noise, uneven(noise, 1, "smooth"))
     for found in (view.guess(1), view.guess(100)):
         assert found.guess == view.before
         assert found.exact
@@ -192,7 +192,7 @@ def test_without_epsilon_nothing_is_learned(map_noise):
 
 def test_a_million_cells(map_noise):
     noise = map_noise(1000, 1000, "1/4")
-    view = record_view(noise, even(noise))
+    view = likelihood_of(noise, even(noise))
     assert view.guess().guess == pytest.approx(noise.capacity / 10**6, rel=1e-14)
     assert view.within(500).exact
     assert view.tries(10).exact
@@ -201,7 +201,7 @@ def test_a_million_cells(map_noise):
 
 def test_bad_questions_are_refused(map_noise):
     noise = map_noise(50, 60, "1/2")
-    view = record_view(noise, even(noise))
+    view = likelihood_of(noise, even(noise))
     with pytest.raises(GainError, match="adversary is about 3 values, but the region has 3000 cells"):
         view.gain(gains.identity(3))
     with pytest.raises(GainError, match="whole number ≥ 0 for each of the 3000 cells"):
@@ -215,4 +215,4 @@ def test_bad_questions_are_refused(map_noise):
 
 
 def test_it_is_what_record_view_gives(map_noise):
-    assert isinstance(record_view(map_noise(2, 2, "1"), np.full(4, 0.25)), PlaneView)
+    assert isinstance(likelihood_of(map_noise(2, 2, "1"), np.full(4, 0.25)), PlanarLikelihood)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sievert.channels import NoiseLaw
-from sievert.observations import ratios_after
+from sievert.observations import likelihood_ratio_law
 from tests.observations.test_record_views import LAWS, geometric
 
 
@@ -35,7 +35,7 @@ def listed(law: NoiseLaw, steps: int, releases: int) -> dict[float, float]:
 @pytest.mark.parametrize("steps", [1, 2, 3])
 @pytest.mark.parametrize("releases", [1, 2, 4])
 def test_ratios_against_a_list(law: NoiseLaw, steps: int, releases: int) -> None:
-    found = ratios_after(law, steps, releases)
+    found = likelihood_ratio_law(law, steps, releases)
     expected = listed(law, steps, releases)
     assert (np.diff(found.logs) > 0).all()
     # Many log-ratios, few sums: compared by the mean of functions of them.
@@ -47,7 +47,7 @@ def test_ratios_against_a_list(law: NoiseLaw, steps: int, releases: int) -> None
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.words())
 @pytest.mark.parametrize("releases", [1, 3, 50, 1000])
 def test_both_laws_are_laws_and_mirror_each_other(law: NoiseLaw, releases: int) -> None:
-    found = ratios_after(law, 1, releases)
+    found = likelihood_ratio_law(law, 1, releases)
     assert float(np.exp(found.log_pmf).sum()) == pytest.approx(1.0, rel=1e-11)
     assert float(np.exp(found.log_shown).sum()) == pytest.approx(1.0, rel=1e-11)
     # Noise is symmetric: E ρ^s = E ρ^(1-s).
@@ -56,7 +56,7 @@ def test_both_laws_are_laws_and_mirror_each_other(law: NoiseLaw, releases: int) 
 
 
 def test_trimmed_laws_lose_nothing_that_counts() -> None:
-    law = ratios_after(geometric(0.1), 1, 4000)
+    law = likelihood_ratio_law(geometric(0.1), 1, 4000)
     short = law.trimmed()
     assert len(short.logs) < len(law.logs) / 3
     assert float(np.exp(short.log_pmf).sum()) == pytest.approx(1.0, rel=1e-12)

@@ -13,15 +13,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sievert as sv
-from sievert.channels import CellNoise, GaussianLaw, GeometricLaw, NoiseLaw, Privacy, StaircaseLaw, SumNoise
+from sievert.channels import (
+    EpsilonOrAlpha,
+    GaussianLaw,
+    GeometricLaw,
+    HistogramNoise,
+    NoiseLaw,
+    ScalarNoise,
+    StaircaseLaw,
+)
 from sievert.errors import GainError
-from sievert.measures import Adversary
-from sievert.observations import RecordView, guessed_together, record_view
+from sievert.measures import GainFunction
+from sievert.observations import TableLikelihood, guessed_together, likelihood_of
 from sievert.policies import Statistic, statistic_of_cells
 
 LAWS = [
-    GeometricLaw(Privacy(0.5, None)),
-    GeometricLaw(Privacy(2.0, None)),
+    GeometricLaw(EpsilonOrAlpha(0.5, None)),
+    GeometricLaw(EpsilonOrAlpha(2.0, None)),
     GaussianLaw(Fraction(1)),
     GaussianLaw(Fraction(3)),
     StaircaseLaw(Fraction(1), 3),
@@ -30,25 +38,27 @@ LAWS = [
 
 
 def geometric(eps: float) -> GeometricLaw:
-    return GeometricLaw(Privacy(eps, None))
+    return GeometricLaw(EpsilonOrAlpha(eps, None))
 
 
 def table(
     cells: int | Sequence[int | None], law: NoiseLaw | float, belief: Sequence[float] | None = None
-) -> RecordView:
+) -> TableLikelihood:
     """Values in cells; None is in no cell."""
     listed = list(range(cells)) if isinstance(cells, int) else list(cells)
     statistic = statistic_of_cells([None if c is None else (c,) for c in listed], ("cell",), "histogram")
-    noise = CellNoise(statistic, geometric(law) if isinstance(law, float) else law)
-    return record_view(noise, even(len(listed)) if belief is None else np.array(belief))
+    noise = HistogramNoise(statistic, geometric(law) if isinstance(law, float) else law)
+    return likelihood_of(noise, even(len(listed)) if belief is None else np.array(belief))
 
 
-def line(amounts: Sequence[int], law: NoiseLaw | float, belief: Sequence[float] | None = None) -> RecordView:
+def line(
+    amounts: Sequence[int], law: NoiseLaw | float, belief: Sequence[float] | None = None
+) -> TableLikelihood:
     """Values at amounts of a sum."""
     places = np.array(amounts, dtype=np.int64)
     statistic = Statistic((), ((),), np.zeros(len(places), np.int64), places, Fraction(1), "sum")
-    noise = SumNoise(statistic, geometric(law) if isinstance(law, float) else law)
-    return record_view(noise, even(len(places)) if belief is None else np.array(belief))
+    noise = ScalarNoise(statistic, geometric(law) if isinstance(law, float) else law)
+    return likelihood_of(noise, even(len(places)) if belief is None else np.array(belief))
 
 
 def even(size: int) -> np.ndarray:
@@ -61,7 +71,7 @@ def window(law: NoiseLaw, most: int) -> np.ndarray:
     return np.arange(-reach, reach + 1)
 
 
-def by_brute_force(view: RecordView, adversary: Adversary, releases: int, most: int = 400) -> float:
+def by_brute_force(view: TableLikelihood, adversary: GainFunction, releases: int, most: int = 400) -> float:
     """Over every combination of outputs in every release, straight from the probabilities of the noise."""
     statistic, law = view.noise.statistic, view.noise.law
     cells = range(len(statistic.cells))
@@ -155,8 +165,12 @@ def test_the_rate_between_two_cells() -> None:
 # ── Brute force ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def adversaries(size: int) -> list[Adversary]:
-    found: list[Adversary] = [sv.gains.identity(size), sv.losses.bayes_risk(size), sv.losses.guessing(size)]
+def adversaries(size: int) -> list[GainFunction]:
+    found: list[GainFunction] = [
+        sv.gains.identity(size),
+        sv.losses.bayes_risk(size),
+        sv.losses.guessing(size),
+    ]
     found += [sv.gains.tries(size, k) for k in range(2, size + 1)]
     found += [sv.gains.property(size, [0]), sv.gains.within(sv.metrics.line(size), 1)]
     found += [sv.gains.partition([[0], list(range(1, size))]), sv.gains.closeness(sv.metrics.line(size))]
@@ -213,7 +227,7 @@ def test_rational_cross_check() -> None:
         chance[a] * chance[b] * chance[c] * max(p * ratio[t] for p, t in zip(belief, (a, b, c), strict=True))
         for a, b, c in product(range(3), repeat=3)
     )
-    level = Privacy(math.log(2), None, exact_alpha=alpha)
+    level = EpsilonOrAlpha(math.log(2), None, exact_alpha=alpha)
     view = table(3, GeometricLaw(level), [float(p) for p in belief])
     assert view.guess(2).guess == pytest.approx(float(exact), rel=1e-14)
 
@@ -383,7 +397,7 @@ def test_a_million_cells(releases: int) -> None:
         ("cell",), tuple((c,) for c in range(10)), cells, np.ones(size, np.int64), Fraction(1), ""
     )
     belief = np.random.default_rng(0).integers(1, 40, size).astype(float)
-    view = record_view(CellNoise(statistic, geometric(0.05)), belief / belief.sum())
+    view = likelihood_of(HistogramNoise(statistic, geometric(0.05)), belief / belief.sum())
     found = view.gain(view.identity, releases)
     assert found.before < found.lower <= found.upper <= 1 + 1e-12
     assert found.exact
@@ -407,13 +421,13 @@ def test_releases_within_a_limit() -> None:
 
 def test_clamped_gaussian_noise_is_bounded_by_the_unclamped() -> None:
     open_view = line([0, 1, 4], GaussianLaw(Fraction(2)), [0.5, 0.3, 0.2])
-    cut = record_view(SumNoise(open_view.noise.statistic, open_view.noise.law, (0, 4)), open_view.belief)
+    cut = likelihood_of(ScalarNoise(open_view.noise.statistic, open_view.noise.law, (0, 4)), open_view.belief)
     found, free = cut.gain(cut.identity), open_view.gain(open_view.identity)
     assert free.exact and not found.exact
     assert found.after == free.after
     # A clamped geometric release tells as much as an unclamped one.
-    noise = SumNoise(open_view.noise.statistic, geometric(0.5), (0, 4))
-    assert record_view(noise, open_view.belief).gain(open_view.identity).exact
+    noise = ScalarNoise(open_view.noise.statistic, geometric(0.5), (0, 4))
+    assert likelihood_of(noise, open_view.belief).gain(open_view.identity).exact
 
 
 def test_bad_arguments() -> None:
@@ -437,7 +451,7 @@ def test_bounds_stay_within_what_a_gain_can_be() -> None:
         assert found.lower <= found.upper <= 1
 
 
-def _everything(size: int) -> list[Adversary]:
+def _everything(size: int) -> list[GainFunction]:
     return [
         sv.gains.identity(size),
         sv.gains.tries(size, 2),
@@ -454,9 +468,9 @@ def _everything(size: int) -> list[Adversary]:
 def test_noise_that_floats_do_not_know(staircase: bool, eps: float, releases: int) -> None:
     """Noise too wide shows nothing, noise too rare hides nothing, whatever is wanted."""
     policy, query = sv.Policy.differential(5, 3), sv.Query.sum()
-    level = Privacy(eps, None, exact_eps=Fraction(eps))
+    level = EpsilonOrAlpha(eps, None, exact_eps=Fraction(eps))
     law = StaircaseLaw(Fraction(eps), 4) if staircase else GeometricLaw(level)
-    view = record_view(SumNoise(query.statistic(policy), law), np.arange(1, 6) / 15)
+    view = likelihood_of(ScalarNoise(query.statistic(policy), law), np.arange(1, 6) / 15)
     for wanted in _everything(5):
         if eps < 1:
             found = view.gain(wanted, releases)
@@ -469,6 +483,6 @@ def test_noise_that_floats_do_not_know(staircase: bool, eps: float, releases: in
 
 def test_uncertainty_under_noise_that_is_hardly_ever_there() -> None:
     policy = sv.Policy.differential(2, 3)
-    law = GeometricLaw(Privacy(730.0, None))
-    view = record_view(SumNoise(sv.Query.sum().statistic(policy), law), np.full(2, 0.5))
+    law = GeometricLaw(EpsilonOrAlpha(730.0, None))
+    view = likelihood_of(ScalarNoise(sv.Query.sum().statistic(policy), law), np.full(2, 0.5))
     assert view.gain(sv.losses.shannon(2)).after == pytest.approx(0.0, abs=1e-12)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import sievert as sv
 from sievert import testing
 from sievert.errors import GainError
-from sievert.files import load_scenario
+from sievert.files import load_policy_scenario
 from sievert.measures import record_leakage
 from sievert.observations import guess_limit, releases_within, repeated_guess
 
@@ -46,7 +46,7 @@ def test_repeated_guess_against_enumeration(data: st.DataObject, policy: sv.Poli
 
 def test_the_census_is_audited_exactly() -> None:
     """Publishing the true count gives a household away with 40% only: two of five bands are counted."""
-    scenario = load_scenario("examples/census-count.toml")
+    scenario = load_policy_scenario("examples/census-count.toml")
     channel, answers, prior = scenario.channel, scenario.answers, scenario.record_prior
     ten = repeated_guess(channel, answers, 10, prior)
     assert ten.exact
@@ -145,7 +145,7 @@ def test_how_many_releases_keep_a_limit() -> None:
 
 
 def test_what_any_number_of_releases_tells() -> None:
-    scenario = load_scenario("examples/census-count.toml")
+    scenario = load_policy_scenario("examples/census-count.toml")
     question = scenario.channel, scenario.answers
     assert guess_limit(*question) == pytest.approx(0.4)
     assert repeated_guess(*question, 400).guess <= 0.4

@@ -7,11 +7,11 @@ from itertools import product
 import numpy as np
 import pytest
 
-from sievert.channels import GeometricLaw, QuantileNoise, SeveralNoise
+from sievert.channels import GeometricLaw, JointNoise, QuantileNoise
 from sievert.errors import TooLargeError
-from sievert.mechanisms import on_cells, privacy
-from sievert.observations import record_view
-from sievert.policies import AskedQuantile, Policy, Statistic, statistic_of_cells
+from sievert.mechanisms import add_to_table, privacy
+from sievert.observations import likelihood_of
+from sievert.policies import Policy, QuantileConfig, Statistic, statistic_of_cells
 
 VALUES = list(product(range(2), range(5)))
 
@@ -20,13 +20,13 @@ def by(*places: int) -> Statistic:
     return statistic_of_cells([tuple(v[i] for i in places) for v in VALUES], ("x",) * len(places), "counts")
 
 
-def noise(*tables: tuple[Statistic, str], values: int = len(VALUES)) -> SeveralNoise:
-    parts = [on_cells(table, GeometricLaw(privacy(Fraction(eps), None))) for table, eps in tables]
-    return SeveralNoise(parts, [str(i) for i in range(len(parts))], Policy.differential(values, 10))
+def noise(*tables: tuple[Statistic, str], values: int = len(VALUES)) -> JointNoise:
+    parts = [add_to_table(table, GeometricLaw(privacy(Fraction(eps), None))) for table, eps in tables]
+    return JointNoise(parts, [str(i) for i in range(len(parts))], Policy.differential(values, 10))
 
 
 def test_marginals_over_different_columns_multiply() -> None:
-    view = record_view(noise((by(0), "3/10"), (by(1), "1/5")), np.full(10, 0.1))
+    view = likelihood_of(noise((by(0), "3/10"), (by(1), "1/5")), np.full(10, 0.1))
     assert view.guess().guess == pytest.approx(0.138000333, abs=1e-9)
     assert view.guess().exact
     assert view._by_states(3) == pytest.approx(view.guess(3).guess, rel=1e-12)  # type: ignore[attr-defined]
@@ -34,7 +34,7 @@ def test_marginals_over_different_columns_multiply() -> None:
 
 
 def test_a_table_with_its_own_marginal() -> None:
-    view = record_view(noise((by(0), "3/10"), (by(0, 1), "1/5")), np.full(10, 0.1))
+    view = likelihood_of(noise((by(0), "3/10"), (by(0, 1), "1/5")), np.full(10, 0.1))
     found = view.guess()
     assert found.guess == pytest.approx(0.138939953, abs=1e-9)
     assert found.exact
@@ -50,7 +50,7 @@ def test_brute_force_over_the_outputs_of_both_tables() -> None:
         statistic_of_cells([("c",), ("d",), None], ("y",), "second"),
     ]
     eps, belief = (0.9, 0.7), np.array([0.2, 0.5, 0.3])
-    found = record_view(noise((cells[0], "9/10"), (cells[1], "7/10"), values=3), belief).guess()
+    found = likelihood_of(noise((cells[0], "9/10"), (cells[1], "7/10"), values=3), belief).guess()
     reach, total = 40, 0.0
     span = np.arange(-reach, reach + 1)
     laws = []
@@ -71,8 +71,8 @@ def test_brute_force_over_the_outputs_of_both_tables() -> None:
 
 def test_a_quantile_leaves_only_the_bound() -> None:
     policy = Policy.differential(10, 5)
-    table = AskedQuantile(q="1/2").tables(policy, [])[0]
+    table = QuantileConfig(q="1/2").tables(policy, [])[0]
     assert table.order is not None
     part = QuantileNoise(table.statistic, table.order, Fraction(1), Fraction(1), Fraction(1, 2))
     with pytest.raises(TooLargeError, match="quantile"):
-        record_view(SeveralNoise([part], ["q"], policy), np.full(10, 0.1)).guess()
+        likelihood_of(JointNoise([part], ["q"], policy), np.full(10, 0.1)).guess()

@@ -10,7 +10,7 @@ import pytest
 
 import sievert as sv
 from sievert.limits.promises import ApproximateClaim, ZeroConcentratedClaim
-from sievert.mechanisms import noise_on_cells
+from sievert.mechanisms import geometric_table_noise
 from sievert.policies import Policy, Query
 
 
@@ -84,7 +84,7 @@ def test_a_histogram_costs_less_than_any_mechanism_of_its_epsilon(dp: ModuleType
     assert theirs == pytest.approx(0.125, rel=1e-9)
     policy = Policy.differential(["a", "b", "c"], 10)
     table = Query.histogram().statistic(policy)
-    noise = noise_on_cells(table, table.sensitivity(policy).steps, Fraction(1, 2))
+    noise = geometric_table_noise(table, table.sensitivity(policy).steps, Fraction(1, 2))
     assert float(noise.rho_of([1, 1])) == pytest.approx(0.062176501, abs=5e-10)
 
 

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sievert as sv
-from sievert.channels import GaussianLaw, SumNoise, TableNoise
+from sievert.channels import GaussianLaw, ScalarNoise, TableNoise
 from sievert.errors import ChannelError
-from sievert.mechanisms import noise_on_cells, noise_on_map
-from sievert.observations import record_view
+from sievert.mechanisms import geometric_table_noise, planar_noise
+from sievert.observations import likelihood_of
 from sievert.proofs import NoiseOrderProof, proof_from_dict
 from sievert.spaces import Region
 
@@ -24,13 +24,13 @@ RATIOS = st.fractions(Fraction(1, 20), Fraction(19, 20), max_denominator=40)
 def sum_of(values: int, **level: Fraction) -> TableNoise:
     table = sv.Query.sum().statistic(sv.Policy.differential(values, 3))
     assert table is not None
-    return noise_on_cells(table, Fraction(values - 1), **level)
+    return geometric_table_noise(table, Fraction(values - 1), **level)
 
 
 def histogram_of(values: int, **level: Fraction) -> TableNoise:
     table = sv.Query.histogram().statistic(sv.Policy.differential(values, 3))
     assert table is not None
-    return noise_on_cells(table, Fraction(2), **level)
+    return geometric_table_noise(table, Fraction(2), **level)
 
 
 @given(RATIOS, RATIOS)
@@ -107,10 +107,10 @@ def test_forged_orders_are_refused() -> None:
 def test_other_laws_are_compared_by_one_record() -> None:
     """Neither discrete Gaussian is the other plus noise; who guesses better from one objects to it."""
     table = sum_of(4, eps=Fraction(1)).statistic
-    small, large = (SumNoise(table, GaussianLaw(sigma)) for sigma in (Fraction(4, 5), Fraction(1)))
+    small, large = (ScalarNoise(table, GaussianLaw(sigma)) for sigma in (Fraction(4, 5), Fraction(1)))
     worse = sv.refines(large, small)
     assert worse.holds is False and worse.witness is not None and worse.witness.releases == 1
-    views = [record_view(noise, np.full(4, 0.25)) for noise in (large, small)]
+    views = [likelihood_of(noise, np.full(4, 0.25)) for noise in (large, small)]
     assert [view.guess().guess for view in views] == [worse.witness.before, worse.witness.after]
     assert sv.refines(small, large).holds is None
     assert sv.refines(small, small).holds
@@ -127,7 +127,10 @@ def test_noise_on_different_answers_is_refused() -> None:
 def test_reasons_follow_the_numbers_and_name_the_right_release() -> None:
     """Gaussian noise of less spread tells more about one record."""
     table = sum_of(4, eps=Fraction(3)).statistic
-    first, second = SumNoise(table, GaussianLaw(Fraction(1))), SumNoise(table, GaussianLaw(Fraction(4, 5)))
+    first, second = (
+        ScalarNoise(table, GaussianLaw(Fraction(1))),
+        ScalarNoise(table, GaussianLaw(Fraction(4, 5))),
+    )
     found = sv.compare(first, second)
     average, at_most = found.forward[0], found.forward[1]
     assert average.holds is False and at_most.holds is None
@@ -153,7 +156,7 @@ def test_outputs_in_words_are_not_quoted() -> None:
 
 def test_small_maps_are_compared_by_their_lists() -> None:
     region = Region(52.5, 13.36, 52.505, 13.37, 150)
-    small, large = (noise_on_map(region, Fraction(eps)) for eps in ("0.01", "0.002"))
+    small, large = (planar_noise(region, Fraction(eps)) for eps in ("0.01", "0.002"))
     yes, no = sv.refines(small, large), sv.refines(large, small)
     assert yes.holds and yes.certificate is not None and yes.certificate.verify()
     assert no.holds is False and no.certificate is not None and no.certificate.verify()

@@ -15,7 +15,7 @@ from sievert.policies import (
     Query,
     Statistic,
     cell_moves,
-    largest_cost,
+    joint_sensitivity,
     statistic_of_cells,
 )
 from sievert.spaces import secrets
@@ -52,7 +52,7 @@ def ages(policy):
 )
 def test_worked_ages(graph, costs, cost, pair):
     policy = Policy.blowfish(graph, 50)
-    found = largest_cost(policy, ages(policy), costs)
+    found = joint_sensitivity(policy, ages(policy), costs)
     assert (found.cost, found.pair, found.exact) == (Fraction(cost), pair, True)
     assert sum(found.parts) == found.cost
 
@@ -64,13 +64,13 @@ def disjoint_counts(policy, parts):
 def test_disjoint_counts_cost_the_two_largest_or_the_largest():
     costs = [linear(unit) for unit in ("1/10", "3/10", "2/10")]
     replace = Policy.differential(["a", "b", "c", "d"], 10)
-    found = largest_cost(replace, disjoint_counts(replace, "abc"), costs)
+    found = joint_sensitivity(replace, disjoint_counts(replace, "abc"), costs)
     assert (found.cost, found.pair) == (Fraction(1, 2), ("b", "c"))
     present = Policy.differential(["a", "b", "c", "d"], 10, "add-remove")
-    assert largest_cost(present, disjoint_counts(present, "abc"), costs).cost == Fraction(3, 10)
+    assert joint_sensitivity(present, disjoint_counts(present, "abc"), costs).cost == Fraction(3, 10)
     # Where no edge joins two blocks the largest alone is enough.
     blocks = Policy.blowfish(secrets.edges(list("abcxyz"), [("a", "x"), ("b", "y"), ("c", "z")]), 10)
-    assert largest_cost(blocks, disjoint_counts(blocks, "abc"), costs).cost == Fraction(3, 10)
+    assert joint_sensitivity(blocks, disjoint_counts(blocks, "abc"), costs).cost == Fraction(3, 10)
 
 
 def test_two_marginals():
@@ -80,11 +80,11 @@ def test_two_marginals():
         statistic_of_cells([(value[1],) for value in values], ("number",), "by number"),
     ]
     complete = Policy.differential(values, 10)
-    assert largest_cost(complete, tables, [linear(1), linear(1)]).cost == 4
-    assert largest_cost(complete, tables, [square(1), square(1)]).cost == 4
+    assert joint_sensitivity(complete, tables, [linear(1), linear(1)]).cost == 4
+    assert joint_sensitivity(complete, tables, [square(1), square(1)]).cost == 4
     one = [(u, v) for u, v in combinations(values, 2) if (u[0] == v[0]) != (u[1] == v[1])]
     single = Policy.blowfish(secrets.edges(values, one), 10)
-    assert largest_cost(single, tables, [linear(1), linear(3)]).cost == 6
+    assert joint_sensitivity(single, tables, [linear(1), linear(3)]).cost == 6
 
 
 def brute_force(tables, costs, pairs, power=1):
@@ -120,15 +120,15 @@ def several(draw, values=6):
 def test_many_records_of_one_person_move_alike():
     policy = Policy.differential(["a", "b", "c"], 10, person_records=3)
     table = Query.histogram().statistic(policy)
-    assert largest_cost(policy, [table], [square(1)], multiple=3).cost == 18
-    assert largest_cost(policy, [table], [linear(1)], multiple=3).cost == 6
+    assert joint_sensitivity(policy, [table], [square(1)], multiple=3).cost == 18
+    assert joint_sensitivity(policy, [table], [linear(1)], multiple=3).cost == 6
 
 
 def test_a_record_that_may_be_left_out():
     policy = Policy.differential([5, 6], 10)
     table = Query.sum().statistic(policy)
-    assert largest_cost(policy, [table], [linear(1)]).cost == 1
-    found = largest_cost(policy, [table], [linear(1)], absence=True)
+    assert joint_sensitivity(policy, [table], [linear(1)]).cost == 1
+    found = joint_sensitivity(policy, [table], [linear(1)], absence=True)
     assert (found.cost, found.pair) == (6, (6, "left out"))
 
 
@@ -136,7 +136,7 @@ def test_public_knowledge_is_walked_over_permitted_databases():
     policy = Policy(secrets.complete([0, 1, 2]), 3, permitted=constraints.total(4))
     tables = [Query.histogram().statistic(policy), Query.count([0, 1]).statistic(policy)]
     costs = [square(1), linear("1/2")]
-    found = largest_cost(policy, tables, costs)
+    found = joint_sensitivity(policy, tables, costs)
     rows, best = policy.permitted_databases.rows, Fraction(0)
     for i, j in policy.database_graph.edges:
         total = Fraction(0)
@@ -154,11 +154,11 @@ def test_bad_arguments_are_named():
     policy = Policy.differential(["a", "b"], 10)
     table = Query.histogram().statistic(policy)
     with pytest.raises(QueryError, match="costs has 2 entries for 1 tables"):
-        largest_cost(policy, [table], [linear(1), linear(1)])
+        joint_sensitivity(policy, [table], [linear(1), linear(1)])
     with pytest.raises(QueryError, match="is for 2 values, but the policy has 3"):
-        largest_cost(Policy.differential(3, 10), [table], [linear(1)])
+        joint_sensitivity(Policy.differential(3, 10), [table], [linear(1)])
     with pytest.raises(QueryError, match="absence goes with"):
-        largest_cost(Policy.blowfish(secrets.line(2), 10), [table], [linear(1)], absence=True)
+        joint_sensitivity(Policy.blowfish(secrets.line(2), 10), [table], [linear(1)], absence=True)
 
 
 def change(table, u, v):

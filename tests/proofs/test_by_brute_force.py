@@ -16,7 +16,7 @@ from test_parts import space, table
 
 from sievert.errors import TooLargeError
 from sievert.proofs import ProofSpace, proof_from_dict
-from sievert.proofs import _map as maps
+from sievert.proofs import _map_leakage as maps
 from sievert.proofs import _universal as universal
 from sievert.proofs._cells import require_corners
 from sievert.proofs._neighbours import Neighbours, forest_excess, polar_excess

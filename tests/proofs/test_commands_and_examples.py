@@ -9,7 +9,7 @@ import pytest
 from opinions import first_opinion, second_opinion
 
 from sievert.errors import TooLargeError
-from sievert.files import Scenario, described, identified, load_scenario
+from sievert.files import PolicyScenario, bind_proof, described, load_policy_scenario
 from sievert.limits import explain
 from sievert.proofs import Proof, save_proof
 from sievert.questions.compare import replacement
@@ -18,7 +18,7 @@ from sievert.questions.estimate import estimate_of, estimate_proof
 from sievert.questions.explain import explain_file
 from sievert.questions.infer import infer
 from sievert.questions.limits import limits_of
-from sievert.release import drawn_proof, released_proof
+from sievert.release import mechanism_proof, released_proof
 
 EXAMPLES = Path("examples")
 WORST = "worst leakage"
@@ -100,8 +100,8 @@ ASKED = [
 
 
 @cache
-def scenario_of(example: str) -> Scenario:
-    return load_scenario(EXAMPLES / f"{example}.toml")
+def scenario_of(example: str) -> PolicyScenario:
+    return load_policy_scenario(EXAMPLES / f"{example}.toml")
 
 
 def judged(proof: Proof, long: bool = False) -> str:
@@ -112,12 +112,12 @@ def judged(proof: Proof, long: bool = False) -> str:
     return proof.kind
 
 
-def answered(command: str, scenario: Scenario) -> tuple[Proof | None, str | None]:
+def answered(command: str, scenario: PolicyScenario) -> tuple[Proof | None, str | None]:
     """The proof that `--proof` saves, and why there is none."""
     if command == "release":
-        return identified(released_proof(scenario), scenario, released=True), None
+        return bind_proof(released_proof(scenario), scenario, released=True), None
     if command == "audit":
-        drawn = drawn_proof(scenario)
+        drawn = mechanism_proof(scenario)
         return (None, drawn) if isinstance(drawn, str) else (drawn, None)
     if command == "limits":
         limits = limits_of(scenario)

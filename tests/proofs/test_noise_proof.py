@@ -8,7 +8,7 @@ import pytest
 
 import sievert as sv
 from sievert.errors import SievertError
-from sievert.files import load_scenario
+from sievert.files import load_policy_scenario
 from sievert.policies import Move
 from sievert.proofs import NoiseProof, load_proof, save_proof
 from sievert.release import make_plan, noise_proof
@@ -41,9 +41,9 @@ def test_noise_is_enough(tmp_path: Path, secrets: str, query: str, level: str, d
     if drop and "complete" not in secrets:
         # Nothing says how far a dropped row is from the others.
         with pytest.raises(SievertError, match="drop"):
-            make_plan(load_scenario(tmp_path / "file.toml"))
+            make_plan(load_policy_scenario(tmp_path / "file.toml"))
         return
-    proof = noise_proof(make_plan(load_scenario(tmp_path / "file.toml")))
+    proof = noise_proof(make_plan(load_policy_scenario(tmp_path / "file.toml")))
     if proof is None:  # with a known total, the sum tells nothing new
         assert (query, "total" in secrets) == ("sum", True)
         return

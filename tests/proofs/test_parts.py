@@ -19,8 +19,7 @@ from sievert.numerics import UNIT as ROUNDED
 from sievert.proofs import Decay, Proof, ProofSpace, proof_from_dict
 from sievert.proofs import _base as base
 from sievert.proofs._bounds import kernel_value
-from sievert.proofs._closed import ClosedLeakageProof, _decay
-from sievert.proofs._codes import FINE, _convolved, _up
+from sievert.proofs._closed_leakage import ClosedLeakageProof, _decay
 from sievert.proofs._design import Multipliers, check_private, costs, loss_below, require_rows
 from sievert.proofs._designs import exact_loss, vulnerability_above
 from sievert.proofs._documents import _short, distance_above
@@ -41,10 +40,11 @@ from sievert.proofs._privacy import (
 )
 from sievert.proofs._reading import floats, fraction, parse_json, whole
 from sievert.proofs._refinement import AdversaryProof, BlockSizesProof, CascadeProof, ClassProof, MixtureProof
-from sievert.proofs._sampled import _tail_above
+from sievert.proofs._runs import _tail_above
 from sievert.proofs._space import METRIC_ERROR, _enclosed, exact_power
 from sievert.proofs._universal import UniversalProof
 from sievert.proofs._universal_theorems import is_single_crossing
+from sievert.proofs._vector_codes import FINE, _convolved, _up
 from sievert.proofs._worst import WorstLeakageProof, shown_value
 from sievert.spaces import Edges
 

@@ -9,8 +9,8 @@ import pytest
 
 import sievert as sv
 from sievert.errors import FileError
-from sievert.files import added_noise, load_scenario
-from sievert.observations import PlaneView, record_view
+from sievert.files import load_policy_scenario, table_noise
+from sievert.observations import PlanarLikelihood, likelihood_of
 from sievert.questions.breach import breach_of
 from sievert.questions.explain import explain_file
 from sievert.report.audit import lines
@@ -94,14 +94,14 @@ def test_design_knows_what_audit_knows(tmp_path: Path) -> None:
 def test_breach_of_a_short_list_about_one_record(tmp_path: Path) -> None:
     """The curve of the noise seen by one record, whatever the list of answers."""
     noise = 'kind = "geometric"\neps = 1.0'
-    short = load_scenario(of_sum(tmp_path, noise, top=2, records=3, more='about = "record"'))
+    short = load_policy_scenario(of_sum(tmp_path, noise, top=2, records=3, more='about = "record"'))
     told = breach_of(short, [1, 2])
     assert told.about_record and told.secret == "one record"
-    view = record_view(added_noise(short), np.full(3, 1 / 3))
+    view = likelihood_of(table_noise(short), np.full(3, 1 / 3))
     assert [point.value for point in told.found.success] == [view.guess(n).guess for n in (1, 2)]
     other = of_sum(tmp_path, 'kind = "exponential"\neps = 1.0', top=2, records=3, more='about = "record"')
     with pytest.raises(FileError, match='about = "answer"'):
-        breach_of(load_scenario(other), [1])
+        breach_of(load_policy_scenario(other), [1])
 
 
 def test_noise_clamped_to_less_than_the_truth_is_a_bound(tmp_path: Path) -> None:
@@ -116,13 +116,15 @@ def test_noise_clamped_to_less_than_the_truth_is_a_bound(tmp_path: Path) -> None
 
 def test_large_maps_answer_near_a_place_and_by_district(tmp_path: Path) -> None:
     path = written(tmp_path, MAP, region=REGION % 200, count=5)
-    scenario = load_scenario(path)
+    scenario = load_policy_scenario(path)
     near = explain_file(scenario, releases=1, within=400.0).explanation.near
     assert near is not None and not near.exact and near.points == 13
     assert near.before == 1 / 13 < near.after < 1
     with pytest.raises(sv.errors.PolicyError, match="one of the values"):
         sv.explain(0.004, policy=scenario.policy, within=400.0, centre="nowhere")
-    view = PlaneView(scenario.channel, np.full(len(scenario.policy.values), 1 / len(scenario.policy.values)))
+    view = PlanarLikelihood(
+        scenario.channel, np.full(len(scenario.policy.values), 1 / len(scenario.policy.values))
+    )
     west = sv.gains.property(len(view.belief), range(0, len(view.belief), 2))
     found = view.gain(west)
     assert found.exact and found.after == view.districts(np.arange(len(view.belief)) % 2 == 0).after

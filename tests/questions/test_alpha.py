@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 import sievert as sv
-from sievert.files import Scenario
+from sievert.files import PolicyScenario
 
 FILE = """version = 1
 [policy]
@@ -24,9 +24,11 @@ MANY_DIGITS = '"0.951229424500714"'
 @pytest.mark.parametrize("alpha", ['"19/20"', MANY_DIGITS])
 def test_many_digits_are_no_more_work(kind: str, alpha: str) -> None:
     """Fractions of 250 powers have thousands of digits each: this did not end in 15 minutes."""
-    found = sv.audit(Scenario.from_text(FILE.format(kind=kind, last=250, level=f"alpha = {alpha}"), "."))
+    found = sv.audit(
+        PolicyScenario.from_text(FILE.format(kind=kind, last=250, level=f"alpha = {alpha}"), ".")
+    )
     level = "eps = 0.05129329438755" if alpha == '"19/20"' else "eps = 0.05"
-    other = sv.audit(Scenario.from_text(FILE.format(kind=kind, last=250, level=level), "."))
+    other = sv.audit(PolicyScenario.from_text(FILE.format(kind=kind, last=250, level=level), "."))
     assert float(found.leakages[0].after) == pytest.approx(float(other.leakages[0].after), rel=1e-9)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sievert as sv
-from sievert.files import Scenario, load_scenario
+from sievert.files import PolicyScenario, load_policy_scenario
 from sievert.questions import Check
 from sievert.questions.audit import Audit
 from sievert.report import Picture
@@ -22,22 +22,22 @@ def sentences(result: Audit) -> str:
     return " ".join(sentence for _, below in lines(result) for sentence in below)
 
 
-def page_of(scenario: Scenario, result: Audit) -> str:
+def page_of(scenario: PolicyScenario, result: Audit) -> str:
     return page(result, scenario)
 
 
-def pictures_of(scenario: Scenario, result: Audit) -> list[Picture]:
+def pictures_of(scenario: PolicyScenario, result: Audit) -> list[Picture]:
     return list(content(result, scenario).pictures)
 
 
-def written(folder: Path, text: str) -> Scenario:
+def written(folder: Path, text: str) -> PolicyScenario:
     (folder / "file.toml").write_text(text)
-    return load_scenario(folder / "file.toml")
+    return load_policy_scenario(folder / "file.toml")
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_examples_keep_their_promise(path: Path) -> None:
-    scenario = load_scenario(path)
+    scenario = load_policy_scenario(path)
     result = sv.audit(scenario)
     assert result.passed
     assert json.loads(json.dumps(result.to_dict()))["satisfied"] is True
@@ -51,7 +51,7 @@ def test_examples_keep_their_promise(path: Path) -> None:
 
 def test_the_count_is_the_attack_on_one_household() -> None:
     """Given the others, a household moves the count by at most one: a two-row channel."""
-    scenario = load_scenario(Path("examples/census-count.toml"))
+    scenario = load_policy_scenario(Path("examples/census-count.toml"))
     result = sv.audit(scenario)
     channel = scenario.channel.matrix
     pairs = [
@@ -146,13 +146,13 @@ def test_accept(tmp_path: Path, limit: str, passed: bool) -> None:
 
 def test_odds_within_a_radius() -> None:
     """Fernandes Sec 3.2: within radius r belief in the truth grows at most e^(eps r) times."""
-    result = sv.audit(load_scenario(Path("examples/town-places.toml")))
+    result = sv.audit(load_policy_scenario(Path("examples/town-places.toml")))
     for radius, factor in result.radii:
         assert factor == pytest.approx(math.exp(4 * radius), rel=1e-9)
 
 
 def test_figures_carry_the_numbers() -> None:
-    scenario = load_scenario(Path("examples/survey-response.toml"))
+    scenario = load_policy_scenario(Path("examples/survey-response.toml"))
     drawn = {picture.heading: picture.figure for picture in pictures_of(scenario, sv.audit(scenario))}
     heatmap, curve = drawn["What the mechanism does"], drawn["Leakage against ε"]
     beliefs = drawn["Belief before and after the most revealing output"]
@@ -181,7 +181,7 @@ def test_many_beliefs_are_steps_not_hair() -> None:
 
 
 def test_the_page_has_headings_and_no_tool_bar() -> None:
-    scenario = load_scenario(Path("examples/survey-response.toml"))
+    scenario = load_policy_scenario(Path("examples/survey-response.toml"))
     page = page_of(scenario, sv.audit(scenario))
     for heading in ("What the mechanism does", "Belief before and after", "Leakage against ε"):
         assert f">{heading}" in page

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import sievert as sv
 from sievert.cli.app import app
 from sievert.errors import FileError, SievertError, TooLargeError
-from sievert.files import load_scenario
+from sievert.files import load_policy_scenario
 from sievert.questions.design import design_of
 from sievert.report.design import lines as design_lines
 from sievert.report.design import page
@@ -41,7 +41,7 @@ def written(folder: Path, prior: str = "", secrets: str = "complete", loss: str 
 
 def test_an_unknown_prior_asks_for_the_least_regret(tmp_path: Path) -> None:
     file = written(tmp_path, 'prior = "unknown"')
-    found = design_of(load_scenario(file))
+    found = design_of(load_policy_scenario(file))
     assert found.regret is not None
     assert found.regret.regret == F(1, 24)
     assert found.certificate.verify().holds
@@ -57,7 +57,7 @@ def test_an_unknown_prior_asks_for_the_least_regret(tmp_path: Path) -> None:
 
 
 def test_a_known_prior_is_told_about_the_others(tmp_path: Path) -> None:
-    found = design_of(load_scenario(written(tmp_path)))
+    found = design_of(load_policy_scenario(written(tmp_path)))
     assert found.universal is not None
     assert found.universal.holds is False
     assert found.universal.gap == F(1, 24)
@@ -65,7 +65,7 @@ def test_a_known_prior_is_told_about_the_others(tmp_path: Path) -> None:
     assert found.exists.holds is False
     assert "Not best for every prior" in found.whatever_the_prior()[0]
     assert "Thm 6.33" in found.whatever_the_prior()[1]
-    line = design_of(load_scenario(written(tmp_path, secrets="line", loss="absolute")))
+    line = design_of(load_policy_scenario(written(tmp_path, secrets="line", loss="absolute")))
     assert "Theorem SC" in " ".join(line.whatever_the_prior())
 
 
@@ -98,7 +98,7 @@ def test_the_page_of_points_in_the_plane_says_how_distances_are_rounded(tmp_path
     file = tmp_path / "case.toml"
     file.write_text(PLACES, encoding="utf-8")
     (tmp_path / "places.csv").write_text("place,x,y\na,0,0\nb,1,1\nc,2,0\n", encoding="utf-8")
-    scenario = load_scenario(file)
+    scenario = load_policy_scenario(file)
     text = page(design_of(scenario), scenario)
     assert "All private mechanisms" in text and "Which mechanism is best for which prior" in text
     assert "Distances are rounded to multiples of 2e-06." in text
@@ -136,7 +136,7 @@ def test_what_is_said_is_about_the_mechanism_that_is_written(tmp_path: Path, lev
     (tmp_path / "parity.csv").write_text("action,1,2,3,4\nx,0,1,0,1\ny,1,0,1,0\n", encoding="utf-8")
     file, target = tmp_path / "f.toml", tmp_path / "d.toml"
     file.write_text(PARITY.format(level=level), encoding="utf-8")
-    scenario = load_scenario(file)
+    scenario = load_policy_scenario(file)
     design = design_of(scenario)
     own = [item for item in design.found.alternatives if item.is_optimal]
     assert [item.name for item in own] == ["least regret"]
@@ -163,4 +163,4 @@ def test_an_unknown_prior_of_many_values_names_its_key(tmp_path: Path) -> None:
     )
     file.write_text(text, encoding="utf-8")
     with pytest.raises(TooLargeError, match=r'\[use\] prior is "unknown", and .* or give a prior'):
-        design_of(load_scenario(file))
+        design_of(load_policy_scenario(file))

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from sievert.channels import PlanarNoise
 from sievert.cli.app import app
 from sievert.errors import FileError
-from sievert.files import load_scenario
+from sievert.files import load_policy_scenario
 from sievert.questions.estimate import estimate_of, estimate_proof
 from sievert.report.estimate import page, table
 from sievert.spaces import Region
@@ -59,14 +59,14 @@ original = "true.csv"
 
 
 def test_the_density_is_recovered(town):
-    found = estimate_of(load_scenario(town / "town.toml"))
+    found = estimate_of(load_policy_scenario(town / "town.toml"))
     assert found.rows == 20_000
     assert sum(found.reported.values()) == 20_000
     assert found.estimate.method == "regularised"
     estimated, noisy = found.misplaced
     assert estimated < 0.6 * noisy
     assert "the fullest cell is around 52.49" in str(found)
-    html = page(found, load_scenario(town / "town.toml"))
+    html = page(found, load_policy_scenario(town / "town.toml"))
     for name in ("original", "noisy", "estimated", "metres east"):
         assert name in html
     header, rows = table(found)
@@ -76,7 +76,7 @@ def test_the_density_is_recovered(town):
 
 def test_public_answers_read_no_true_values(town):
     (town / "true.csv").unlink()
-    found = estimate_of(load_scenario(town / "town.toml"), public=True)
+    found = estimate_of(load_policy_scenario(town / "town.toml"), public=True)
     assert found.original is None
     assert found.misplaced is None
 
@@ -103,7 +103,7 @@ def test_on_the_command_line(town):
 
 def test_bad_places_are_refused(town):
     (town / "town.toml").write_text(TOWN.replace('original = "true.csv"\n', ""))
-    scenario = load_scenario(town / "town.toml")
+    scenario = load_policy_scenario(town / "town.toml")
     cells = np.array([[1, 1], [2, 2]])
     written(town / "noisy.csv", cells, [(48.1, 11.5)])
     with pytest.raises(FileError, match="row 3 is outside the region"):
@@ -112,7 +112,7 @@ def test_bad_places_are_refused(town):
     with pytest.raises(FileError, match=r'1 of 3 reports are no places.*missing = "drop"'):
         estimate_of(scenario)
     (town / "town.toml").write_text(TOWN.replace('original = "true.csv"', 'missing = "drop"'))
-    found = estimate_of(load_scenario(town / "town.toml"))
+    found = estimate_of(load_policy_scenario(town / "town.toml"))
     assert (found.rows, found.dropped, found.estimate.reports) == (3, 1, 2)
 
 
@@ -123,7 +123,7 @@ def test_counts_of_places(town):
             [("lat", "lon", "n"), *((float(lat[0]), float(lon[0]), n) for lat, lon, n in rows)]
         )
     (town / "town.toml").write_text(TOWN.replace('original = "true.csv"', 'counts = "n"'))
-    found = estimate_of(load_scenario(town / "town.toml"))
+    found = estimate_of(load_policy_scenario(town / "town.toml"))
     assert dict(found.groups[0]) == {(5, 5): 7, (9, 9): 3}
 
 
@@ -133,7 +133,7 @@ def test_a_small_map_has_a_proof(town):
         'original = "true.csv"', 'method = "maximum-likelihood"'
     )
     (town / "town.toml").write_text(small)
-    scenario = load_scenario(town / "town.toml")
+    scenario = load_policy_scenario(town / "town.toml")
     found = estimate_of(scenario)
     assert found.estimate.total_gap < 1e-3
     assert estimate_proof(scenario, found).verify()
@@ -141,4 +141,4 @@ def test_a_small_map_has_a_proof(town):
 
 def test_one_column_is_no_place(town):
     with pytest.raises(FileError, match="latitude and longitude"):
-        estimate_of(load_scenario(town / "town.toml"), column="lat")
+        estimate_of(load_policy_scenario(town / "town.toml"), column="lat")

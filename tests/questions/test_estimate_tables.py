@@ -9,9 +9,9 @@ from typer.testing import CliRunner
 
 from sievert.cli.app import app
 from sievert.errors import FileError
-from sievert.files import load_scenario
+from sievert.files import load_policy_scenario
 from sievert.mechanisms import randomised_response
-from sievert.questions.estimate import FileTable, estimate_of, estimate_proof
+from sievert.questions.estimate import TableEstimateAnswer, estimate_of, estimate_proof
 from sievert.report.estimate import page, table
 
 PEOPLE = [("north", "low")] * 30 + [("south", "low")] * 15 + [("north", "high")] * 5
@@ -80,7 +80,7 @@ def released(folder, text, **parts):
     if 'kind = "gaussian"' in parts["mechanism"]:
         (folder / "budget.toml").write_text("rho = 100.0\ndelta = 1e-6\n")
     sievert("release", "file.toml")
-    return load_scenario(folder / "file.toml")
+    return load_policy_scenario(folder / "file.toml")
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def released(folder, text, **parts):
 def test_a_released_histogram_is_adjusted(folder, mechanism, likeliest, policy):
     scenario = released(folder, HISTOGRAM, mechanism=mechanism, policy=policy)
     result = estimate_of(scenario)
-    assert isinstance(result, FileTable)
+    assert isinstance(result, TableEstimateAnswer)
     found = result.found
     assert [cell for cell in found.cells] == [
         (place, income) for place in ("north", "south") for income in ("low", "high")
@@ -148,7 +148,7 @@ def test_a_table_of_another_noise_is_refused(folder):
     other = (folder / "file.toml").read_text().replace("eps = 1.0", "eps = 2.0")
     (folder / "other.toml").write_text(other)
     with pytest.raises(FileError, match=r"row 1 says eps_of_step = '1/2', but this file's noise has 1;"):
-        estimate_of(load_scenario(folder / "other.toml"))
+        estimate_of(load_policy_scenario(folder / "other.toml"))
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_a_table_that_does_not_fit_is_refused(folder, rows, message):
     (folder / "file.toml").write_text(HISTOGRAM.format(mechanism='kind = "geometric"\neps = 1.0', policy=""))
     write("bad.csv", ["district", "income", "value"], rows)
     with pytest.raises(FileError, match=message):
-        estimate_of(load_scenario(folder / "file.toml"), reports=["bad.csv"])
+        estimate_of(load_policy_scenario(folder / "file.toml"), reports=["bad.csv"])
 
 
 def test_numbers_that_the_noise_does_not_give_are_refused(folder):
@@ -178,16 +178,16 @@ def test_numbers_that_the_noise_does_not_give_are_refused(folder):
     ]:
         write("bad.csv", ["value"], [[value]])
         with pytest.raises(FileError, match=message):
-            estimate_of(load_scenario(folder / "file.toml"), reports=["bad.csv"])
+            estimate_of(load_policy_scenario(folder / "file.toml"), reports=["bad.csv"])
     write("bad.csv", ["value"], [["1"], ["2"]])
     with pytest.raises(FileError, match="row 2 is a second number"):
-        estimate_of(load_scenario(folder / "file.toml"), reports=["bad.csv"])
+        estimate_of(load_policy_scenario(folder / "file.toml"), reports=["bad.csv"])
 
 
 def test_what_is_missing_is_said(folder):
     text = NUMBER.format(mechanism='kind = "geometric"\neps = 1.0', query='kind = "sum"')
     (folder / "file.toml").write_text(text)
-    scenario = load_scenario(folder / "file.toml")
+    scenario = load_policy_scenario(folder / "file.toml")
     with pytest.raises(FileError, match=r"nothing was released to .*out\.csv yet; run sievert release"):
         estimate_of(scenario)
     with pytest.raises(FileError, match=r"estimate\.method: goes with reports row by row"):
@@ -199,7 +199,7 @@ def test_what_is_missing_is_said(folder):
         estimate_of(scenario, reports=["one.csv", "one.csv"])
     (folder / "file.toml").write_text(text + '[estimate]\nperson = "who"\n')
     with pytest.raises(FileError, match=r"estimate\.person: goes with reports row by row"):
-        estimate_of(load_scenario(folder / "file.toml"))
+        estimate_of(load_policy_scenario(folder / "file.toml"))
 
 
 def test_counts_of_a_table_cannot_be_saved(folder):
@@ -240,7 +240,7 @@ def survey(folder):
 
 
 def test_reports_of_one_person_count_together(survey):
-    result = estimate_of(load_scenario(survey / "survey.toml"))
+    result = estimate_of(load_policy_scenario(survey / "survey.toml"))
     assert (result.people, result.rows) == (300, 1800)
     yes = result.estimate.distribution[0]
     low, high = result.estimate.interval[0]
@@ -267,16 +267,16 @@ def test_reports_of_one_person_count_together(survey):
 def test_what_repeated_reports_cannot_do_is_refused(survey, more, message):
     (survey / "survey.toml").write_text(SURVEY.format(more=more))
     with pytest.raises(FileError, match=message):
-        estimate_of(load_scenario(survey / "survey.toml"))
+        estimate_of(load_policy_scenario(survey / "survey.toml"))
 
 
 def test_reports_without_a_person_are_refused(survey):
     write("reports.csv", ["who", "answer"], [("a", "yes"), ("", "no")])
     with pytest.raises(FileError, match="nobody in the column 'who'"):
-        estimate_of(load_scenario(survey / "survey.toml"))
+        estimate_of(load_policy_scenario(survey / "survey.toml"))
     write("reports.csv", ["who", "answer"], [("a", "yes"), ("b", "")])
     with pytest.raises(FileError, match="1 of 2 reports are empty"):
-        estimate_of(load_scenario(survey / "survey.toml"))
+        estimate_of(load_policy_scenario(survey / "survey.toml"))
 
 
 def test_remapped_places_are_refused(folder):
@@ -296,4 +296,4 @@ reports = "noisy.csv"
     write("ranks.csv", ["latitude", "longitude", "weight"], [(52.5, 13.37, 1)])
     (folder / "map.toml").write_text(text)
     with pytest.raises(FileError, match=r"release\.remap: remapped places"):
-        estimate_of(load_scenario(folder / "map.toml"))
+        estimate_of(load_policy_scenario(folder / "map.toml"))

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import sievert as sv
-from sievert.files import load_scenario
+from sievert.files import load_policy_scenario
 from sievert.questions.explain import explain_file
 from sievert.questions.limits import limits_of
 from sievert.report.explain import lines
@@ -62,7 +62,7 @@ def test_a_repeated_table_is_no_looser_than_its_eps(
 @pytest.mark.parametrize("count", [1, 2, 4, 9])
 @pytest.mark.parametrize("eps", [0.3, 1.0, 2.0])
 def test_what_is_reached_is_not_below_the_files_own_mechanism(tmp_path: Path, eps: float, count: int) -> None:
-    scenario = load_scenario(written(tmp_path, RESPONSE, eps=eps, count=count))
+    scenario = load_policy_scenario(written(tmp_path, RESPONSE, eps=eps, count=count))
     own, report = sv.audit(scenario), explain_file(scenario)
     found = report.explanation
     assert own.repeated_exact
@@ -73,7 +73,7 @@ def test_what_is_reached_is_not_below_the_files_own_mechanism(tmp_path: Path, ep
 
 def test_a_claim_the_mechanism_breaks_reaches_nothing(tmp_path: Path) -> None:
     text = RESPONSE.replace("eps = {eps}", 'alpha = "1/9"') + "[claim]\neps = {eps}\n"
-    scenario = load_scenario(written(tmp_path, text, eps=0.5, count=4))
+    scenario = load_policy_scenario(written(tmp_path, text, eps=0.5, count=4))
     found = explain_file(scenario).explanation
     assert found.reached <= found.after < sv.audit(scenario).repeated_guess
 
@@ -112,7 +112,7 @@ def test_audit_explain_and_limits_stand_in_order(
 ) -> None:
     """What this mechanism gives away, what its promise allows, what is there: through one file each."""
     path = written(tmp_path, QUESTION, policy=POLICIES[policy], query=query, mechanism=mechanism)
-    scenario = load_scenario(path)
+    scenario = load_policy_scenario(path)
     found = sv.audit(scenario)
     often, once = (explain_file(scenario, releases=n).explanation for n in (3, 1))
     allowed = limits_of(scenario)

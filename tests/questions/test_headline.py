@@ -7,8 +7,8 @@ import pytest
 
 import sievert as sv
 from sievert.errors import FileError, MechanismError
-from sievert.files import Scenario, from_text
-from sievert.questions import headline, largest_for_mechanism, seen
+from sievert.files import PolicyScenario, scenario_from_text
+from sievert.questions import analysis_of, audit_headline, max_epsilon
 
 QUICK = ["census-count", "commute-reports", "daily-question", "survey-response", "weekly-visits"]
 
@@ -16,7 +16,7 @@ QUICK = ["census-count", "commute-reports", "daily-question", "survey-response",
 @pytest.mark.parametrize("name", QUICK)
 def test_the_headline_is_what_the_audit_says(name):
     scenario = sv.load(f"examples/{name}.toml")
-    first = headline(scenario)
+    first = audit_headline(scenario)
     found = sv.audit(scenario)
     assert str(first) == str(found)
     assert first.passed == found.passed
@@ -25,8 +25,8 @@ def test_the_headline_is_what_the_audit_says(name):
 
 def test_what_was_seen_stays_with_the_scenario():
     scenario = sv.load("examples/survey-response.toml")
-    assert seen(scenario) is seen(scenario)
-    assert seen(scenario.replaced({"adversary.observations": 2})) is not seen(scenario)
+    assert analysis_of(scenario) is analysis_of(scenario)
+    assert analysis_of(scenario.replaced({"adversary.observations": 2})) is not analysis_of(scenario)
 
 
 SURVEY = """
@@ -51,7 +51,7 @@ eps = 1.0
 )
 def test_randomised_response_is_solved_backwards(quantity, limit, eps):
     # A guess of e^ε/(1 + e^ε), before one of 1/2.
-    found = largest_for_mechanism(from_text(SURVEY), limit, quantity)
+    found = max_epsilon(scenario_from_text(SURVEY), limit, quantity)
     assert found.eps == pytest.approx(eps, rel=1e-8, abs=1e-11)
     assert found.value <= limit
     assert found.exact
@@ -61,7 +61,7 @@ def test_randomised_response_is_solved_backwards(quantity, limit, eps):
 def test_the_limit_is_kept_there_and_not_beyond(name):
     scenario = sv.load(f"examples/{name}.toml")
     limit = 0.8
-    found = largest_for_mechanism(scenario, limit)
+    found = max_epsilon(scenario, limit)
 
     def after(eps):
         return sv.audit(scenario.at_eps(eps)).repeated_guess
@@ -72,7 +72,7 @@ def test_the_limit_is_kept_there_and_not_beyond(name):
 
 def test_what_no_noise_reveals_is_kept_at_every_eps():
     scenario = sv.load("examples/census-count.toml")
-    found = largest_for_mechanism(scenario, 0.5)
+    found = max_epsilon(scenario, 0.5)
     assert math.isinf(found.eps)
     assert "at every ε" in str(found)
 
@@ -80,15 +80,15 @@ def test_what_no_noise_reveals_is_kept_at_every_eps():
 @pytest.mark.parametrize("limit", [0.2, -1, math.nan, "half", None])
 def test_a_limit_that_cannot_be_kept_is_refused(limit):
     with pytest.raises(MechanismError, match="limit"):
-        largest_for_mechanism(from_text(SURVEY), limit)
+        max_epsilon(scenario_from_text(SURVEY), limit)
 
 
 def test_quantities_and_families_that_are_not_known_are_refused(tmp_path):
     with pytest.raises(MechanismError, match="did you mean 'bits'"):
-        largest_for_mechanism(from_text(SURVEY), 1, "bit")
+        max_epsilon(scenario_from_text(SURVEY), 1, "bit")
     with pytest.raises(MechanismError, match="releases"):
-        largest_for_mechanism(from_text(SURVEY), 0.9, releases=0)
+        max_epsilon(scenario_from_text(SURVEY), 0.9, releases=0)
     Path(tmp_path / "own.csv").write_text("input,no,yes\nno,0.5,0.5\nyes,0.25,0.75\n")
     text = 'version = 1\n[policy]\nvalues = ["no", "yes"]\n[mechanism]\nmatrix = "own.csv"\n'
     with pytest.raises(FileError, match="no other ε"):
-        largest_for_mechanism(Scenario.from_text(text, tmp_path), 0.9)
+        max_epsilon(PolicyScenario.from_text(text, tmp_path), 0.9)

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import sievert as sv
 from sievert.cli.app import app
 from sievert.errors import FileError, NotAcceptedError
-from sievert.files import load_scenario
+from sievert.files import load_policy_scenario
 from sievert.inference import accuracy, newcomer, privacy_loss, survey
 from sievert.questions.infer import infer
 from sievert.report.infer import lines, page, tradeoff
@@ -72,7 +72,7 @@ def run(*arguments: object) -> tuple[int, str]:
 
 
 def test_the_example_is_scenario_a_of_the_thesis() -> None:
-    found = infer(load_scenario(CUSTODY))
+    found = infer(load_policy_scenario(CUSTODY))
     own = [[sum(row) if i == j else 0 for j in range(6)] for i, row in enumerate(COMPAS)]
     stated = newcomer(own, 0, math.log(5))
     assert float(found.loss.factor) == pytest.approx(float(stated.privacy_loss), rel=1e-9)
@@ -106,7 +106,7 @@ def test_scenario_b_tells_nothing_better(tmp_path: Path) -> None:
     )
     path = tmp_path / "b.toml"
     path.write_text(text, encoding="utf-8")
-    found = infer(load_scenario(path))
+    found = infer(load_policy_scenario(path))
     stated = newcomer(COMPAS, 0, math.log(5))
     assert float(found.loss.factor) == pytest.approx(float(stated.privacy_loss), rel=1e-9)
     assert float(found.accuracy.value) == pytest.approx(float(stated.utility), rel=1e-9)
@@ -115,14 +115,14 @@ def test_scenario_b_tells_nothing_better(tmp_path: Path) -> None:
 
 
 def test_the_picture_is_in_percents() -> None:
-    figure = tradeoff(infer(load_scenario(CUSTODY)))
+    figure = tradeoff(infer(load_policy_scenario(CUSTODY)))
     assert figure.layout.xaxis.tickformat == figure.layout.yaxis.tickformat == ".3~p"
     assert figure.data[0].mode == "lines"
     assert len({trace.marker.symbol for trace in figure.data[1:]}) == len(figure.data) - 1
 
 
 def test_a_record_and_its_secret(tmp_path: Path) -> None:
-    found = infer(load_scenario(write(tmp_path)))
+    found = infer(load_policy_scenario(write(tmp_path)))
     channel = sv.mechanisms.randomised_response(["yes", "no"], 1.0)
     correlation = sv.inference.Correlation([[0.1, 0.4], [0.3, 0.2]], secrets=["A", "B"], uses=["yes", "no"])
     assert float(found.loss.after) == pytest.approx(float(sv.inference.vulnerability(channel, correlation)))
@@ -138,7 +138,7 @@ def test_random_records_are_a_survey(tmp_path: Path) -> None:
         tmp_path, records=9, query='kind = "count"\nwhere = "yes"', kind="truncated-geometric",
         eps=math.log(3), secret='"answer"', more='others = "random"',
     )  # fmt: skip
-    found = infer(load_scenario(path))
+    found = infer(load_policy_scenario(path))
     stated = survey(9, math.log(3), kind="geometric", yes=0.4)
     assert float(found.loss.after) == pytest.approx(stated.privacy, rel=1e-9)
     assert float(found.accuracy.value) == pytest.approx(stated.accuracy, rel=1e-9)
@@ -159,7 +159,7 @@ def test_somebody_joins_a_sum(tmp_path: Path) -> None:
         ).replace('counts = "people"\n', "")
     )
     (tmp_path / "rows.csv").write_text("s,v\na,0\na,1\nb,3\nb,3\n")
-    found = infer(load_scenario(path))
+    found = infer(load_policy_scenario(path))
     assert found.rows == 4 and float(found.loss.after) > float(found.loss.before)
     assert found.best is not None and found.best.mechanism.inputs == (7, 8, 10)
 
@@ -179,31 +179,31 @@ def test_somebody_joins_a_sum(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_bad_files(tmp_path: Path, changes: dict[str, object], message: str) -> None:
     with pytest.raises(FileError, match=message):
-        infer(load_scenario(write(tmp_path, **changes)))
+        infer(load_policy_scenario(write(tmp_path, **changes)))
 
 
 def test_values_that_the_policy_does_not_have(tmp_path: Path) -> None:
     path = write(tmp_path)
     (tmp_path / "rows.csv").write_text(ROWS.replace("yes,A", "maybe,A"))
     with pytest.raises(FileError, match=r"inference.use: 'maybe' is not one of the policy's values"):
-        infer(load_scenario(path))
+        infer(load_policy_scenario(path))
 
 
 def test_the_private_data_is_no_public_table(tmp_path: Path) -> None:
     path = write(tmp_path, more='[data]\ninput = "rows.csv"\ncolumn = "answer"')
     with pytest.raises(FileError, match="is the private data"):
-        infer(load_scenario(path))
+        infer(load_policy_scenario(path))
 
 
 def test_limits_need_the_table(tmp_path: Path) -> None:
     text = Path("examples/census-count.toml").read_text().replace("guess = 0.5", "inference = 0.5")
     (tmp_path / "file.toml").write_text(text)
     with pytest.raises(FileError, match=r"goes with \[inference\]"):
-        load_scenario(tmp_path / "file.toml")
+        load_policy_scenario(tmp_path / "file.toml")
 
 
 def test_secret_and_answer_in_one_have_no_free_lunch(tmp_path: Path) -> None:
-    found = infer(load_scenario(write(tmp_path, secret='"answer"')))
+    found = infer(load_policy_scenario(write(tmp_path, secret='"answer"')))
     assert found.best is not None and found.least == pytest.approx(0.2)
     assert float(found.best.accuracy) == pytest.approx(float(found.loss.after), abs=1e-9)
     text = " ".join(sentence for _, sentences in lines(found) for sentence in sentences)
@@ -250,7 +250,7 @@ def test_a_release_that_tells_too_much_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_page_draws_the_frontier() -> None:
-    scenario = load_scenario(CUSTODY)
+    scenario = load_policy_scenario(CUSTODY)
     found = infer(scenario)
     text = page(found, scenario)
     assert "Accuracy against inference" in text and "randomised response" in text
@@ -261,7 +261,7 @@ def test_a_large_eps_never_promises_more_than_everything(tmp_path: Path, eps: in
     path = write(
         tmp_path, records=11, query='kind = "count"\nwhere = "yes"', kind="truncated-geometric", eps=eps
     )
-    found = infer(load_scenario(path))
+    found = infer(load_policy_scenario(path))
     assert found.best is not None and found.best.upper <= 1 and found.best.certificate.verify().holds
     assert found.best.upper - found.best.accuracy < 1e-9
 
@@ -270,7 +270,7 @@ def test_sixty_answers_have_a_curve(tmp_path: Path) -> None:
     options = dict(
         query='kind = "count"\nwhere = "yes"', kind="truncated-geometric", more='others = "random"'
     )
-    found = infer(load_scenario(write(tmp_path, records=59, **options)))
+    found = infer(load_policy_scenario(write(tmp_path, records=59, **options)))
     assert found.curve is not None and len(found.curve.limits) > 1
 
 
@@ -278,12 +278,14 @@ COUNT = 'kind = "count"\nwhere = "yes"'
 
 
 def test_eps_0_on_many_counts(tmp_path: Path) -> None:
-    found = infer(load_scenario(write(tmp_path, records=11, query=COUNT, kind="truncated-geometric", eps=0)))
+    found = infer(
+        load_policy_scenario(write(tmp_path, records=11, query=COUNT, kind="truncated-geometric", eps=0))
+    )
     assert found.loss.preserves and found.accuracy.value == float(found.accuracy.before)
     data = f"{CUSTODY.parent.resolve()}/data/"
     text = re.sub(r"(?m)^eps = .*$", "eps = 0", CUSTODY.read_text()).replace("data/", data)
     (tmp_path / "custody.toml").write_text(text)
-    found = infer(load_scenario(tmp_path / "custody.toml"))
+    found = infer(load_policy_scenario(tmp_path / "custody.toml"))
     assert float(found.loss.after) == pytest.approx(float(found.loss.before), rel=1e-12)
     assert float(found.accuracy.value) == pytest.approx(9349 / 11710, rel=1e-12)
 
@@ -291,7 +293,7 @@ def test_eps_0_on_many_counts(tmp_path: Path) -> None:
 def test_gaussian_noise_has_no_eps(tmp_path: Path) -> None:
     path = write(tmp_path, records=11, query=COUNT, kind="gaussian")
     path.write_text(re.sub(r"(?m)^eps = .*$", "sigma = 1.0", path.read_text()))
-    found = infer(load_scenario(path))
+    found = infer(load_policy_scenario(path))
     assert found.eps == math.inf and found.best is not None
     assert "no mechanism at all that gives away as little" in str(found)
     text = " ".join(sentence for _, sentences in lines(found) for sentence in sentences)
@@ -301,7 +303,7 @@ def test_gaussian_noise_has_no_eps(tmp_path: Path) -> None:
 def test_unclaimed_noise_keeps_the_eps_of_its_law(tmp_path: Path) -> None:
     more = "[claim]\neps = 0.7\ndelta = 0.01"
     path = write(tmp_path, records=11, query=COUNT, kind="geometric", eps=0.8, more=more)
-    assert infer(load_scenario(path)).eps == pytest.approx(0.8, rel=1e-12)
+    assert infer(load_policy_scenario(path)).eps == pytest.approx(0.8, rel=1e-12)
 
 
 def test_a_thousand_random_records(tmp_path: Path) -> None:
@@ -309,7 +311,7 @@ def test_a_thousand_random_records(tmp_path: Path) -> None:
         tmp_path, records=1000, query=COUNT, kind="truncated-geometric", secret='"answer"',
         eps=math.log(3), more='others = "random"',
     )  # fmt: skip
-    case = load_scenario(path).inference
+    case = load_policy_scenario(path).inference
     stated = survey(1000, math.log(3), kind="geometric", yes=0.4)
     assert float(privacy_loss(case.channel, case.correlation).after) == pytest.approx(
         stated.privacy, rel=1e-9
@@ -318,16 +320,16 @@ def test_a_thousand_random_records(tmp_path: Path) -> None:
 
 
 def test_a_limit_below_the_blind_guess_says_that_nothing_passes(tmp_path: Path) -> None:
-    found = infer(load_scenario(write(tmp_path, more="[accept]\ninference = 0.3")))
+    found = infer(load_policy_scenario(write(tmp_path, more="[accept]\ninference = 0.3")))
     (check,) = found.checks
     assert not check.passed
     assert "no mechanism can pass: it is guessed with" in str(check)
-    (fair,) = infer(load_scenario(write(tmp_path, eps=3.0, more="[accept]\ninference = 0.6"))).checks
+    (fair,) = infer(load_policy_scenario(write(tmp_path, eps=3.0, more="[accept]\ninference = 0.6"))).checks
     assert not fair.passed and "no mechanism can pass" not in str(fair)
 
 
 def test_the_page_speaks_in_percents_and_names_each_mechanism_once() -> None:
-    scenario = load_scenario(CUSTODY)
+    scenario = load_policy_scenario(CUSTODY)
     found = infer(scenario)
     names = [candidate.name for candidate in found.candidates]
     assert names.count("truncated geometric") == 1 and len(set(names)) == len(names)
@@ -347,7 +349,7 @@ def test_random_records_of_a_sum_are_added_up_by_brute_force(tmp_path: Path) -> 
             more='others = "random"',
         )
     )  # fmt: skip
-    case = load_scenario(path).inference
+    case = load_policy_scenario(path).inference
     chance = {(0, "no"): 5, (2, "no"): 3, (2, "yes"): 2, (6, "yes"): 4}
     joint: dict[tuple[str, int], float] = defaultdict(float)
     for records in itertools.product(chance, repeat=3):
@@ -358,14 +360,14 @@ def test_random_records_of_a_sum_are_added_up_by_brute_force(tmp_path: Path) -> 
     for (secret, total), mass in joint.items():
         got = found.joint[found.secrets.index(secret), found.uses.index(total)]
         assert got == pytest.approx(mass, rel=1e-12, abs=1e-300)
-    stated = infer(load_scenario(path))
+    stated = infer(load_policy_scenario(path))
     assert stated.best is not None and stated.best.certificate.verify().holds
 
 
 def test_a_histogram_is_refused_with_a_question_that_is_answered(tmp_path: Path) -> None:
     path = write(tmp_path, query='kind = "histogram"', kind="geometric", records=11)
     with pytest.raises(FileError, match=r'no number that each record adds to.*kind = "count" with where'):
-        infer(load_scenario(path))
+        infer(load_policy_scenario(path))
 
 
 def test_an_audit_says_each_thing_about_inference_once() -> None:

@@ -7,8 +7,8 @@ import pytest
 
 import sievert as sv
 from sievert.errors import FileError
-from sievert.files import load_scenario
-from sievert.observations import OneRecord, record_view
+from sievert.files import load_policy_scenario
+from sievert.observations import RecordLikelihood, likelihood_of
 from sievert.questions import belief_of
 from sievert.questions.breach import breach_of
 from sievert.questions.compare import replacement
@@ -37,7 +37,7 @@ def town(folder, cell=200, people=PEOPLE):
 
 def test_a_population_is_the_prior(tmp_path):
     """Rows of one cell are added up, those outside the region left out; the guess is that of all pairs."""
-    scenario = load_scenario(town(tmp_path))
+    scenario = load_policy_scenario(town(tmp_path))
     belief = scenario.record_prior
     assert sorted(belief[belief > 0]) == pytest.approx([0.2, 0.3, 0.5])
     found = sv.audit(scenario)
@@ -62,7 +62,7 @@ def test_large_maps_are_audited_too(tmp_path):
 def test_true_places_are_promised_the_diagonal_as_well(tmp_path):
     """Places d apart lie in cells whose middles are up to d + u·√2 apart: never e^(ε·d) alone."""
     file = town(tmp_path)
-    region, found = load_scenario(file).region, sv.audit(file)
+    region, found = load_policy_scenario(file).region, sv.audit(file)
     assert found.on_map
     for metres, factor in found.radii:
         assert factor > math.exp(0.005 * metres)
@@ -72,7 +72,7 @@ def test_true_places_are_promised_the_diagonal_as_well(tmp_path):
 
 def test_the_sum_is_reached_by_two_places(tmp_path):
     """Two places a hair apart, on either side of a corner of cells, change the odds by e^(ε·u·√2)."""
-    noise = load_scenario(town(tmp_path)).channel
+    noise = load_policy_scenario(town(tmp_path)).channel
     laws = np.log(noise.law((4, 4))), np.log(noise.law((5, 5)))
     assert np.abs(laws[0] - laws[1]).max() == pytest.approx(0.005 * 200 * math.sqrt(2), rel=1e-9)
 
@@ -107,7 +107,7 @@ def test_breaches_of_large_maps_are_answered(tmp_path):
     """A guess after some releases lies between the first and a named bound, and beside its simulation."""
     text = TOWN.format(cell=10).replace('prior = "people.csv"\n', "").replace("eps = 0.005", "eps = 0.22")
     (tmp_path / "town.toml").write_text(text)
-    found = breach_of(load_scenario(tmp_path / "town.toml"), [1, 3])
+    found = breach_of(load_policy_scenario(tmp_path / "town.toml"), [1, 3])
     first, last = found.found.success
     assert first.exact
     assert not last.exact
@@ -125,14 +125,14 @@ def test_breaches_of_large_maps_are_answered(tmp_path):
 def test_uniform_beliefs_are_those_of_fractions(tmp_path):
     text = TOWN.format(cell=100).replace('prior = "people.csv"\n', "")
     (tmp_path / "town.toml").write_text(text)
-    scenario = load_scenario(tmp_path / "town.toml")
+    scenario = load_policy_scenario(tmp_path / "town.toml")
     assert np.array_equal(belief_of(scenario), scenario.record_prior.astype(float))
 
 
 def test_a_place_is_one_record(tmp_path):
     """Maps and tables share one interface, so that every question sees them alike."""
-    view = record_view(load_scenario(town(tmp_path)).channel, np.full(12 * 14, 1 / 168))
-    assert isinstance(view, OneRecord)
+    view = likelihood_of(load_policy_scenario(town(tmp_path)).channel, np.full(12 * 14, 1 / 168))
+    assert isinstance(view, RecordLikelihood)
     kept = view.releases_within(0.5)
     assert view.guess(kept.releases).guess <= 0.5 < view.guess(kept.releases + 1).guess
 
@@ -142,7 +142,7 @@ def test_losses_on_a_map_are_those_of_all_pairs(tmp_path):
     text = TOWN.format(cell=600).replace("0.005", "0.0005").replace("{ tries = 3 }", gains)
     (tmp_path / "people.csv").write_text(PEOPLE)
     (tmp_path / "town.toml").write_text(text + "observations = 2\n")
-    scenario = load_scenario(tmp_path / "town.toml")
+    scenario = load_policy_scenario(tmp_path / "town.toml")
     found = {item.name: item for item in sv.audit(scenario).leakages}
     matrix, belief = scenario.channel.finite().matrix, scenario.record_prior
     twice = np.array([np.multiply.outer(row, row).ravel() for row in matrix])
@@ -161,8 +161,8 @@ def test_losses_on_a_map_are_those_of_all_pairs(tmp_path):
 
 def test_a_gain_of_ones_own_above_1_grows_with_releases(tmp_path):
     """What one release gives is no bound after several."""
-    scenario = load_scenario(town(tmp_path, cell=600))
-    view = record_view(scenario.channel, belief_of(scenario))
+    scenario = load_policy_scenario(town(tmp_path, cell=600))
+    view = likelihood_of(scenario.channel, belief_of(scenario))
     euros = sv.gains.matrix(5 * np.eye(len(view.belief)), name="euros")
     once, thrice = view.gain(euros), view.gain(euros, 3)
     rows = scenario.channel.finite().matrix
@@ -185,7 +185,7 @@ def test_the_promise_of_a_large_map_bounds_the_guess(tmp_path):
 
 def test_a_listed_map_is_compared_with_planar_noise_both_ways(tmp_path):
     """A remapped copy of the noise is safer than it, with a proof, and not the other way round."""
-    noise = load_scenario(town(tmp_path, cell=400)).channel
+    noise = load_policy_scenario(town(tmp_path, cell=400)).channel
     listed = noise.finite()
     size = len(listed.matrix)
     moved = sv.Channel(

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 import sievert as sv
 from sievert.cli.app import app
-from sievert.files import Scenario
+from sievert.files import PolicyScenario
 from sievert.questions.breach import breach_of
 from sievert.questions.explain import explain_file
 from sievert.report.audit import lines
@@ -190,6 +190,6 @@ def test_shares_that_miss_1_by_their_last_digit_are_shares():
     both = text.replace("share = 0.3", "share = 0.15384615384615385").replace(
         "share = 0.2", "share = 0.34615384615384615"
     )
-    found = Scenario.from_text(both, scenario.folder)
+    found = PolicyScenario.from_text(both, scenario.folder)
     assert sum(part.share for part in found.document.query.parts) == pytest.approx(1)
     assert float(sv.audit(found).epsilon.nats) == pytest.approx(1)

@@ -5,12 +5,12 @@ from fractions import Fraction
 import pytest
 
 import sievert as sv
-from sievert.files import Scenario
+from sievert.files import PolicyScenario
 from sievert.limits import worst_leakage
-from sievert.numerics import listening
-from sievert.questions import largest_for_mechanism
+from sievert.numerics import progress_listener
+from sievert.questions import max_epsilon
 from sievert.questions.breach import breach_of
-from sievert.questions.explain import weakest_for_file
+from sievert.questions.explain import weakest_claim_for_file
 from sievert.questions.limits import limit_curves, limits_of
 from sievert.spaces import Graph, graphs
 
@@ -18,7 +18,7 @@ from sievert.spaces import Graph, graphs
 def heard(work):
     """What was said meanwhile: for each kind of work its (done, total), in order."""
     news = {}
-    with listening(lambda what, done, total: news.setdefault(what, []).append((done, total))):
+    with progress_listener(lambda what, done, total: news.setdefault(what, []).append((done, total))):
         work()
     for said in news.values():
         assert all(0 <= done <= total for done, total in said)
@@ -44,7 +44,7 @@ def text(query):
     ],
 )
 def test_breaches_say_how_far_they_have_come(query, parts):
-    scenario = Scenario.from_text(text(query))
+    scenario = PolicyScenario.from_text(text(query))
     news = heard(lambda: breach_of(scenario))
     assert parts <= set(news)
     for what in parts:
@@ -65,7 +65,7 @@ def test_worst_leakage_says_how_far_it_has_come():
 
 
 def test_curves_of_the_limits_say_how_far_they_have_come():
-    scenario = Scenario.from_text(text('kind = "count"\nwhere = "yes"'))
+    scenario = PolicyScenario.from_text(text('kind = "count"\nwhere = "yes"'))
     limits = limits_of(scenario)
     said = heard(lambda: limit_curves(scenario, limits))["points of the curve"]
     assert said[-1][0] == said[-1][1] == len(said) - 1
@@ -84,9 +84,9 @@ def test_a_question_solved_backwards_stops_when_it_is_told_to(name: str) -> None
         raise Gone
 
     for ask in (
-        lambda: largest_for_mechanism(scenario, 0.6),
-        lambda: weakest_for_file(scenario, 0.6, "eps"),
+        lambda: max_epsilon(scenario, 0.6),
+        lambda: weakest_claim_for_file(scenario, 0.6, "eps"),
     ):
-        with listening(listener), pytest.raises(Gone):
+        with progress_listener(listener), pytest.raises(Gone):
             ask()
     assert [(done, total) for _, done, total in told] == [(0, 1)] * 2

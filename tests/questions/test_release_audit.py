@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import sievert as sv
-from sievert.files import Scenario, load_scenario
+from sievert.files import PolicyScenario, load_policy_scenario
 from sievert.report.audit import lines
 
 HISTOGRAM = """version = 1
@@ -30,9 +30,9 @@ column = "v"
 """
 
 
-def described(folder: Path, text: str) -> Scenario:
+def described(folder: Path, text: str) -> PolicyScenario:
     (folder / "file.toml").write_text(text, encoding="utf-8")
-    return load_scenario(folder / "file.toml")
+    return load_policy_scenario(folder / "file.toml")
 
 
 def test_the_guess_is_that_of_the_listed_channel(tmp_path: Path) -> None:

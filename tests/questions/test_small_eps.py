@@ -7,7 +7,7 @@ import pytest
 
 import sievert as sv
 from sievert.channels import StaircaseLaw
-from sievert.files import load_scenario
+from sievert.files import load_policy_scenario
 
 FILE = """
 version = 1
@@ -29,7 +29,7 @@ KINDS = ["geometric", "truncated-geometric", "staircase", "exponential"]
 def audited(folder, kind, eps, query='kind = "sum"', values="[0, 1, 3]", observations=1):
     file = folder / "file.toml"
     file.write_text(FILE.format(values=values, query=query, kind=kind, eps=eps, observations=observations))
-    return sv.audit(load_scenario(file))
+    return sv.audit(load_policy_scenario(file))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -47,7 +47,7 @@ def test_a_broken_promise_of_nearly_the_same_eps_shows_its_digits(tmp_path):
         'version = 1\npolicy = { values = ["a", "b"] }\n'
         'mechanism = { matrix = "matrix.csv", eps = 0.00000199999 }\n'
     )
-    found = sv.audit(load_scenario(tmp_path / "file.toml"))
+    found = sv.audit(load_policy_scenario(tmp_path / "file.toml"))
     assert not found.satisfied
     claim, satisfied = found.promise.claim, found.promise.satisfied
     assert claim != satisfied

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import sievert as sv
 from sievert.cli.app import app
 from sievert.errors import FileError, SievertError
-from sievert.files import Scenario, load_scenario
+from sievert.files import PolicyScenario, load_policy_scenario
 from sievert.questions.breach import breach_of
 from sievert.questions.explain import explain_file
 from sievert.questions.limits import limits_of
@@ -35,10 +35,10 @@ observations = {count}
 """
 
 
-def written(folder: Path, **parts: Any) -> Scenario:
+def written(folder: Path, **parts: Any) -> PolicyScenario:
     given = {"secrets": "", "rest": "", "kind": "geometric", "level": "eps = 1.0", "count": 1, "belief": ""}
     (folder / "file.toml").write_text(FILE.format(**{**given, **parts}), encoding="utf-8")
-    return load_scenario(folder / "file.toml")
+    return load_policy_scenario(folder / "file.toml")
 
 
 def answered(folder: Path, command: str, *options: object) -> dict[str, Any]:
@@ -423,7 +423,7 @@ def test_a_simulation_stands_beside_the_bound_of_a_map(tmp_path: Path) -> None:
 def test_breach_about_some_places_is_refused_with_the_nearest_question(tmp_path: Path) -> None:
     (tmp_path / "file.toml").write_text(MAP, encoding="utf-8")
     with pytest.raises(FileError, match=r"is not followed; leave --about out .* `sievert audit`"):
-        breach_of(load_scenario(tmp_path / "file.toml"), [1], ["(0, 0)"])
+        breach_of(load_policy_scenario(tmp_path / "file.toml"), [1], ["(0, 0)"])
 
 
 def test_breach_about_a_combination_of_columns(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import sievert as sv
 from sievert.cli.app import app
 from sievert.errors import BudgetError, DataError, FileError, NotAcceptedError, SievertError
-from sievert.files import VectorScenario
+from sievert.files import VectorsScenario
 from sievert.questions.match import match
 from sievert.questions.vectors import about_vectors, audit_vectors, compare_vectors, promise_of_vectors
 from sievert.release import preview, read_released_codes, run
@@ -39,7 +39,7 @@ def written(
     more: str = "",
     name: str = "users",
     hashed: str = HASH,
-) -> VectorScenario:
+) -> VectorsScenario:
     given = vectors if "input" in vectors else f'input = "ratings.npz"\ndimension = 12\n{vectors}'
     path = folder / f"{name}.toml"
     path.write_text(
@@ -47,7 +47,7 @@ def written(
         f'ledger = "budget.toml"\n{more}'
     )
     found = sv.load(path)
-    assert isinstance(found, VectorScenario)
+    assert isinstance(found, VectorsScenario)
     return found
 
 
@@ -267,7 +267,7 @@ def test_pages_proofs_and_designed_files(folder: Path) -> None:
         assert run(app, ["verify", proof, file]).exit_code == 0
         assert run(app, ["verify", proof, made]).exit_code != 0
     chosen = sv.load(made)
-    assert isinstance(chosen, VectorScenario) and audit_vectors(chosen).xi <= 2.0
+    assert isinstance(chosen, VectorsScenario) and audit_vectors(chosen).xi <= 2.0
     for question in (["audit"], ["limits", "--eps", "1"], ["breach", "--observations", "1,3"], ["estimate"]):
         answer = run(app, [question[0], file, *question[1:], "--report", page, "--force"])
         assert answer.exit_code == 0, answer.output

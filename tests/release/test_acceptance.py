@@ -11,7 +11,7 @@ import sievert as sv
 from sievert.channels import TableNoise
 from sievert.cli.app import app
 from sievert.errors import NotAcceptedError
-from sievert.files import load_scenario
+from sievert.files import load_policy_scenario
 from sievert.release import make_plan
 
 TABLE = """version = 1
@@ -177,7 +177,7 @@ def test_rows_left_out_count_for_every_question(tmp_path: Path) -> None:
     """A dropped row moves the sum by 12, two values by 2: α^-12 is what is drawn, charged and judged."""
     file = tmp_path / "file.toml"
     file.write_text(DROPPED, encoding="utf-8")
-    scenario = load_scenario(file)
+    scenario = load_policy_scenario(file)
     plan = make_plan(scenario)
     assert float(plan.eps) == pytest.approx(12 * math.log(2))
     audited = sv.audit(scenario)

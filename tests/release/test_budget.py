@@ -14,7 +14,7 @@ import pytest
 
 import sievert as sv
 from sievert.errors import DataError, FileError, LedgerError, OutputError
-from sievert.files import Scenario, load_scenario
+from sievert.files import PolicyScenario, load_policy_scenario
 from sievert.ledger import Chain, Ledger, Reservation
 
 AGES = """version = 1
@@ -63,14 +63,14 @@ LINE_SUM = ages('secrets = "line"\nrecords = 4', "sum")
 
 def scenario(
     folder: Path, text: str, rows: list[Any], header: str = "age", budget: str = "person = 100.0"
-) -> Scenario:
+) -> PolicyScenario:
     with (folder / "data.csv").open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream)
         writer.writerow(header.split(","))
         writer.writerows(row if isinstance(row, list | tuple) else [row] for row in rows)
     (folder / "budget.toml").write_text(budget)
     (folder / "file.toml").write_text(text, encoding="utf-8")
-    return load_scenario(folder / "file.toml")
+    return load_policy_scenario(folder / "file.toml")
 
 
 def spent(folder: Path) -> Fraction:
@@ -328,7 +328,7 @@ def test_nothing_public_is_the_private_data(tmp_path: Path, keys: str, name: str
     (tmp_path / "soft.csv").symlink_to("data.csv")
     os.link(tmp_path / "data.csv", tmp_path / "hard.csv")
     with pytest.raises(FileError, match="is the private data"):
-        load_scenario(_private(tmp_path, keys.replace("%s", name)))
+        load_policy_scenario(_private(tmp_path, keys.replace("%s", name)))
 
 
 @pytest.mark.parametrize(
@@ -345,7 +345,7 @@ def test_nothing_public_is_the_private_data(tmp_path: Path, keys: str, name: str
 def test_no_policy_is_the_private_data(tmp_path: Path, policy: str) -> None:
     scenario(tmp_path, COUNT, [1, 7, 3, 9])
     with pytest.raises(FileError, match=r"policy\..*is the private data"):
-        load_scenario(_private(tmp_path, "", COUNT.replace("values = { range = [0, 9] }", policy)))
+        load_policy_scenario(_private(tmp_path, "", COUNT.replace("values = { range = [0, 9] }", policy)))
 
 
 def test_other_data_may_not_be_public_either(tmp_path: Path) -> None:
@@ -472,11 +472,11 @@ def test_an_interrupted_run_goes_on_with_the_same_channel_only(
             sv.release.run(described)
     begun = spent(tmp_path)
     response(tmp_path, 0.99)
-    done = sv.release.run(load_scenario(tmp_path / "file.toml"))
+    done = sv.release.run(load_policy_scenario(tmp_path / "file.toml"))
     assert not done.resumed and done.eps > 4
     assert spent(tmp_path) == begun + done.eps
     response(tmp_path, 0.6)
-    assert sv.release.run(load_scenario(tmp_path / "file.toml"), output=tmp_path / "2.csv").resumed
+    assert sv.release.run(load_policy_scenario(tmp_path / "file.toml"), output=tmp_path / "2.csv").resumed
 
 
 def test_stable_places_of_another_channel_are_paid_for(tmp_path: Path) -> None:

@@ -14,9 +14,9 @@ from scipy.stats import chisquare
 import sievert as sv
 from sievert.errors import BudgetError, DataError, FileError, LedgerError, SievertError
 from sievert.estimation import nearest_table
-from sievert.files import ReleaseModel, Scenario, load_scenario
-from sievert.mechanisms import noise_on_cells
-from sievert.observations import record_view
+from sievert.files import PolicyScenario, ReleaseModel, load_policy_scenario
+from sievert.mechanisms import geometric_table_noise
+from sievert.observations import likelihood_of
 from sievert.release import make_plan
 
 INCOMES = ["very low", "low", "middle", "high", "very high"]
@@ -43,10 +43,10 @@ def scenario(folder: Path, text: str, rows: list[str], column: str = "income", b
     (folder / "data.csv").write_text("\n".join([column, *rows]) + "\n", encoding="utf-8")
     (folder / "budget.toml").write_text(budget)
     (folder / "file.toml").write_text(text, encoding="utf-8")
-    return load_scenario(folder / "file.toml")
+    return load_policy_scenario(folder / "file.toml")
 
 
-def seeded_run(described: Scenario, *, seed: int, **options: Any) -> sv.results.Release:
+def seeded_run(described: PolicyScenario, *, seed: int, **options: Any) -> sv.results.Release:
     """Release as a test: the file with a seed of its own."""
     rules = (described.document.release or ReleaseModel()).model_copy(update={"test_seed": seed})
     document = described.document.model_copy(update={"release": rules})
@@ -171,7 +171,9 @@ def test_the_guess_from_a_histogram_is_that_of_its_channel() -> None:
     policy = sv.Policy.differential(3, 10)
     table = sv.Query.histogram().statistic(policy)
     assert table is not None
-    guess = record_view(noise_on_cells(table, Fraction(1), Fraction("0.7")), np.full(3, 1 / 3)).guess()
+    guess = likelihood_of(
+        geometric_table_noise(table, Fraction(1), Fraction("0.7")), np.full(3, 1 / 3)
+    ).guess()
     assert guess.before == 1 / 3
     assert guess.guess == pytest.approx(best, rel=1e-8)
 

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from sievert.cli.app import app
 from sievert.errors import FileError
-from sievert.files import identified, load_scenario
+from sievert.files import bind_proof, load_policy_scenario
 from sievert.proofs import proof_from_dict, save_proof
 from sievert.release import released_proof
 
@@ -40,7 +40,7 @@ def file(
 
 
 def proof_of(path: Path) -> dict[str, Any]:
-    return json.loads(save_proof(released_proof(load_scenario(path))))
+    return json.loads(save_proof(released_proof(load_policy_scenario(path))))
 
 
 @pytest.mark.parametrize(
@@ -75,13 +75,13 @@ def test_what_is_drawn_in_floats_has_no_proof_and_says_so(tmp_path: Path) -> Non
     path = file(tmp_path, 'kind = "exponential"\neps = 0.5')
     path.write_text(path.read_text() + '[release]\nsampler = "float"\n')
     with pytest.raises(FileError, match="drawn in floating point"):
-        released_proof(load_scenario(path))
+        released_proof(load_policy_scenario(path))
 
 
 def test_verify_compares_the_proof_with_what_the_file_releases(tmp_path: Path) -> None:
     path, saved = file(tmp_path, 'kind = "randomised-response"\neps = 1.5'), tmp_path / "proof.json"
-    scenario = load_scenario(path)
-    saved.write_text(save_proof(identified(released_proof(scenario), scenario, released=True)))
+    scenario = load_policy_scenario(path)
+    saved.write_text(save_proof(bind_proof(released_proof(scenario), scenario, released=True)))
     told = RUN.invoke(app, ["verify", str(saved), str(path)])
     assert told.exit_code == 0 and "draws from this" in told.output
     # True, named after the same file, and about another mechanism.
@@ -92,7 +92,7 @@ def test_verify_compares_the_proof_with_what_the_file_releases(tmp_path: Path) -
     told = RUN.invoke(app, ["verify", str(saved), str(path)])
     assert told.exit_code == 1 and "is not about what" in " ".join(told.output.split())
     # About another file.
-    saved.write_text(save_proof(identified(released_proof(scenario), scenario, released=True)))
+    saved.write_text(save_proof(bind_proof(released_proof(scenario), scenario, released=True)))
     file(tmp_path, 'kind = "randomised-response"\neps = 1.25')
     told = RUN.invoke(app, ["verify", str(saved), str(path)])
     assert told.exit_code == 1 and "not about" in told.output

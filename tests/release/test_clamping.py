@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import sievert as sv
 from sievert.cli.app import app
-from sievert.files import load_scenario
+from sievert.files import load_policy_scenario
 from sievert.release import make_plan
 
 SUM = """version = 1
@@ -70,4 +70,4 @@ def test_noisy_numbers_that_are_cut_off_are_said_to_be(tmp_path: Path) -> None:
 def test_noise_that_one_record_cannot_move_costs_nothing(tmp_path: Path) -> None:
     text = SUM.replace("QUERY", "sum").replace("KIND", "geometric").replace("{ range = [0, 10] }", "[3]")
     (tmp_path / "file.toml").write_text(text)
-    assert make_plan(load_scenario(tmp_path / "file.toml")).eps == Fraction(0)
+    assert make_plan(load_policy_scenario(tmp_path / "file.toml")).eps == Fraction(0)

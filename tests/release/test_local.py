@@ -19,9 +19,9 @@ from scipy.stats import chisquare
 
 import sievert as sv
 from sievert.errors import BudgetError, DataError, FileError
-from sievert.files import Scenario, load_scenario
+from sievert.files import PolicyScenario, load_policy_scenario
 from sievert.ledger import Budget, Ledger
-from sievert.mechanisms import noise_on_map
+from sievert.mechanisms import planar_noise
 from sievert.release import make_plan
 from sievert.spaces import Region
 from sievert.tables import Batch, open_rows
@@ -83,17 +83,17 @@ output = "out.csv"
 
 def scenario(
     folder: Path, text: str, header: str, rows: list[Any], budget: str = "person = 100.0"
-) -> Scenario:
+) -> PolicyScenario:
     with (folder / "data.csv").open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream)
         writer.writerow(header.split(","))
         writer.writerows(row if isinstance(row, list | tuple) else [row] for row in rows)
     (folder / "budget.toml").write_text(budget)
     (folder / "file.toml").write_text(text, encoding="utf-8")
-    return load_scenario(folder / "file.toml")
+    return load_policy_scenario(folder / "file.toml")
 
 
-def seeded_run(described: Scenario, *, seed: int, **options: Any) -> sv.results.Release:
+def seeded_run(described: PolicyScenario, *, seed: int, **options: Any) -> sv.results.Release:
     """Release as a test: the file with a seed of its own."""
     assert described.document.release is not None
     rules = described.document.release.model_copy(update={"test_seed": seed})
@@ -134,7 +134,7 @@ def test_declared_treatments(tmp_path: Path) -> None:
     domain = make_plan(scenario(tmp_path, text, "age", rows)).domain()
     found = domain.codes(Batch(1, {"age": rows}, len(rows))).tolist()
     assert found == [3, 9, -1, 0, 5, 0, -1, -1]
-    sv.release.run(load_scenario(tmp_path / "file.toml"))
+    sv.release.run(load_policy_scenario(tmp_path / "file.toml"))
     assert len(released(tmp_path)) == 5
     for row, message in [
         ("12", "row 2 has '12', which is not from 0 to 9"),
@@ -254,7 +254,7 @@ def places(count: int, seed: int = 1) -> list[tuple[float, float, str]]:
 def test_clamped_planar_noise_of_the_specification() -> None:
     region = Region(0.0, 0.0, 0.0026, 0.0026, 100)
     assert region.shape == (3, 3)
-    matrix = noise_on_map(region, Fraction(1, 100)).finite().matrix
+    matrix = planar_noise(region, Fraction(1, 100)).finite().matrix
     assert matrix[4, [4, 1, 0]] == pytest.approx([0.153674943737, 0.0894352376844, 0.122146026381], rel=1e-11)
     assert matrix.sum(axis=1) == pytest.approx(1)
     policy = sv.metrics.euclidean([[r, c] for r in range(3) for c in range(3)])
@@ -364,7 +364,7 @@ def test_a_channel_on_the_cells_of_a_map(tmp_path: Path) -> None:
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="kills a forked child")
 
 
-def killed_in_every_state(described: Scenario) -> Iterator[None]:
+def killed_in_every_state(described: PolicyScenario) -> Iterator[None]:
     """Release in a child that is killed in each state of the disk, each time from what the folder held first.
 
     The file is read once: what follows from it alone need not be worked out in every child.

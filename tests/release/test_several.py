@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 import sievert as sv
-from sievert.channels import GeometricLaw, QuantileNoise, SeveralNoise
+from sievert.channels import GeometricLaw, JointNoise, QuantileNoise
 from sievert.errors import FileError, SievertError
 from sievert.estimation import noisy_mean
-from sievert.files import load_scenario
+from sievert.files import load_policy_scenario
 from sievert.mechanisms import privacy
-from sievert.policies import AskedQuantile, Policy
+from sievert.policies import Policy, QuantileConfig
 from sievert.proofs import JointNoiseProof, proof_from_dict
 from sievert.report.release import page
 from sievert.sampling import for_channel
@@ -88,9 +88,9 @@ def written(folder: Path, text: str, budget: str = "person = 100000.0") -> Path:
     return folder / "file.toml"
 
 
-def several(folder: Path, text: str) -> SeveralNoise:
-    found = load_scenario(written(folder, text)).channel
-    assert isinstance(found, SeveralNoise)
+def several(folder: Path, text: str) -> JointNoise:
+    found = load_policy_scenario(written(folder, text)).channel
+    assert isinstance(found, JointNoise)
     return found
 
 
@@ -139,7 +139,7 @@ column = ["decade", "age"]
 
 @pytest.mark.parametrize("name", ["line", "complete"])
 def test_the_audit_proves_the_joint_cost(tmp_path: Path, name: str) -> None:
-    scenario = load_scenario(written(tmp_path, AGES.replace("SECRETS", f'"{name}"')))
+    scenario = load_policy_scenario(written(tmp_path, AGES.replace("SECRETS", f'"{name}"')))
     found = sv.audit(scenario)
     assert found.satisfied
     assert found.proved
@@ -189,7 +189,7 @@ def test_with_hardly_any_noise_the_truth_comes_out(tmp_path: Path) -> None:
     assert found[("sums", "south")] == 30
     assert done.eps == 50000
     # The page shows every number, with or without an interval.
-    assert "What is published" in page(done, load_scenario(tmp_path / "file.toml"))
+    assert "What is published" in page(done, load_policy_scenario(tmp_path / "file.toml"))
     # One reservation and one commit for all.
     ledger = (tmp_path / "budget.ledger" / "ledger.jsonl").read_text(encoding="utf-8")
     kinds = [json.loads(line)["b"]["kind"] for line in ledger.splitlines()]
@@ -236,7 +236,7 @@ def test_a_grid_from_the_data_is_refused(tmp_path: Path) -> None:
 
 
 def quantile(values: int, q: str, eps: int, adjacency: str = "replace") -> QuantileNoise:
-    asked = AskedQuantile(q=q)
+    asked = QuantileConfig(q=q)
     policy = Policy.differential(values, 6, adjacency)
     table = asked.tables(policy, [])[0]
     assert table.order is not None
@@ -336,7 +336,7 @@ def test_bad_input_is_refused_before_data_is_read(tmp_path: Path, old: str, new:
     assert old in text
     file = written(tmp_path, text.replace(old, new))
     with pytest.raises(SievertError, match=message):
-        load_scenario(file).epsilon.nats  # noqa: B018
+        load_policy_scenario(file).epsilon.nats  # noqa: B018
 
 
 def test_a_quantile_alone_names_its_mechanism(tmp_path: Path) -> None:
@@ -347,14 +347,14 @@ def test_a_quantile_alone_names_its_mechanism(tmp_path: Path) -> None:
         + text[text.index("[mech") :]
     )
     with pytest.raises(FileError, match='use kind = "exponential"'):
-        _ = load_scenario(written(tmp_path, alone)).channel
+        _ = load_policy_scenario(written(tmp_path, alone)).channel
     found = several(tmp_path, alone.replace('"geometric"', '"exponential"'))
     assert found.joint.cost == Fraction(3, 5)
 
 
 def test_a_file_of_several_queries_is_written_as_it_was_read(tmp_path: Path) -> None:
-    scenario = load_scenario(written(tmp_path, PEOPLE))
+    scenario = load_policy_scenario(written(tmp_path, PEOPLE))
     text = scenario.to_toml()
     assert text.count("[[query]]") == 5
-    again = load_scenario(written(tmp_path, text))
+    again = load_policy_scenario(written(tmp_path, text))
     assert again.document == scenario.document

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import sievert as sv
-from sievert.channels import GaussianLaw, GeometricLaw, SeveralNoise, rho_of_selection
+from sievert.channels import GaussianLaw, GeometricLaw, JointNoise, rho_of_selection
 from sievert.errors import SievertError
-from sievert.files import load_scenario
+from sievert.files import load_policy_scenario
 from sievert.limits import planned_claim
 from sievert.mechanisms import privacy
 from sievert.policies import Policy, Query, joint_moves
-from sievert.questions import seen
+from sievert.questions import analysis_of
 from sievert.questions.breach import breach_of
 from sievert.report import ledger
 from sievert.report.release import page as release_page
@@ -65,9 +65,9 @@ def written(
     return folder / name
 
 
-def several(path: Path) -> SeveralNoise:
-    found = load_scenario(path).channel
-    assert isinstance(found, SeveralNoise)
+def several(path: Path) -> JointNoise:
+    found = load_policy_scenario(path).channel
+    assert isinstance(found, JointNoise)
     return found
 
 
@@ -109,7 +109,7 @@ column = ["decade", "age"]
 
 
 def test_the_audit_reads_rho_and_the_exact_epsilon(tmp_path: Path) -> None:
-    found = sv.audit(load_scenario(written(tmp_path, 'kind = "gaussian"\nrho = 0.1')))
+    found = sv.audit(load_policy_scenario(written(tmp_path, 'kind = "gaussian"\nrho = 0.1')))
     assert found.satisfied
     assert found.rho == Fraction(1, 10)
     assert found.together is not None
@@ -138,7 +138,7 @@ def test_eps_and_delta_are_kept_by_the_noise_itself(tmp_path: Path) -> None:
     assert [move.steps for move in noise.moves] == [((1,), (3,))]
     delta = delta_of(laws, [1, 3], 1.0)
     assert 0.99e-4 < delta <= 1e-4
-    level = seen(load_scenario(tmp_path / "file.toml")).level_at(1e-4)
+    level = analysis_of(load_policy_scenario(tmp_path / "file.toml")).level_at(1e-4)
     assert level is not None
     assert 0.999 < level.nats <= 1 + 1e-9
     assert sv.audit(tmp_path / "file.toml").satisfied
@@ -159,7 +159,7 @@ def test_sigma_is_the_same_in_every_table(tmp_path: Path) -> None:
 )
 def test_refused(tmp_path: Path, mechanism: str, more: str, expected: str) -> None:
     with pytest.raises(SievertError, match=expected):
-        _ = load_scenario(written(tmp_path, mechanism, more=more)).channel
+        _ = load_policy_scenario(written(tmp_path, mechanism, more=more)).channel
 
 
 def test_shares_say_nothing_beside_sigma(tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ def test_shares_say_nothing_beside_sigma(tmp_path: Path) -> None:
         text.replace('by = "region"', 'by = "region"\nshare = 0.5').replace("of = ", "share = 0.5\nof = ")
     )
     with pytest.raises(SievertError, match="shares say nothing"):
-        _ = load_scenario(path).channel
+        _ = load_policy_scenario(path).channel
 
 
 # ── In a ledger ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -202,14 +202,14 @@ def test_a_quantile_in_rho_costs_what_its_losses_span(tmp_path: Path) -> None:
 
 def test_breaches_are_followed_through_all_tables(tmp_path: Path) -> None:
     """Two values are told apart by the product of both tables' ratios: its law by summing over all noise."""
-    scenario = load_scenario(written(tmp_path, 'kind = "gaussian"\nrho = 0.1', ""))
+    scenario = load_policy_scenario(written(tmp_path, 'kind = "gaussian"\nrho = 0.1', ""))
     people, ages = (part.law for part in several(tmp_path / "file.toml").parts)
     found = breach_of(scenario, [1, 10])
     assert found.about_record
     assert found.found.success[1].exact
     assert found.found.success[1].value > found.found.success[0].value
     # Values are all combinations of both tables: the guess is a product.
-    view = seen(scenario)
+    view = analysis_of(scenario)
     assert found.found.success[0].value == pytest.approx(view.record.after, rel=1e-12)
     rates = found.found.rates
     assert rates.average.pair == (("north", 0), ("south", 3))
@@ -224,7 +224,7 @@ def test_breaches_are_followed_through_all_tables(tmp_path: Path) -> None:
 
 
 def test_breaches_of_a_quantile_are_refused_with_the_reason(tmp_path: Path) -> None:
-    scenario = load_scenario(written(tmp_path, 'kind = "geometric"\neps = 0.5', more=MEDIAN))
+    scenario = load_policy_scenario(written(tmp_path, 'kind = "geometric"\neps = 0.5', more=MEDIAN))
     with pytest.raises(SievertError, match="depends on all other records"):
         breach_of(scenario, [1])
 
@@ -293,7 +293,7 @@ def test_quantiles_stand_for_binary_response_in_a_plan(tmp_path: Path) -> None:
 
 def test_pages_draw_what_was_spent_on_what(tmp_path: Path) -> None:
     path = written(tmp_path, 'kind = "geometric"\neps = 0.8', budget="person = 10.0")
-    scenario = load_scenario(path)
+    scenario = load_policy_scenario(path)
     assert "What each table costs" in release_page(sv.release.preview(scenario), scenario)
     done = sv.release.run(scenario)
     assert "What each table costs" in release_page(done, scenario)

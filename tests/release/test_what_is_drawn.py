@@ -17,12 +17,12 @@ import pytest
 from scipy.stats import chisquare
 
 import sievert as sv
-from sievert.channels import CellNoise, PlanarNoise, StaircaseLaw, SumNoise, TableNoise
+from sievert.channels import HistogramNoise, PlanarNoise, ScalarNoise, StaircaseLaw, TableNoise
 from sievert.errors import FileError
-from sievert.files import Scenario, load_scenario
-from sievert.kinds import kind
-from sievert.mechanisms import Family, LevelledFamily, noise_on_cells
-from sievert.observations import record_view
+from sievert.files import PolicyScenario, load_policy_scenario
+from sievert.kinds import variant
+from sievert.mechanisms import EpsilonFamily, Family, geometric_table_noise
+from sievert.observations import likelihood_of
 from sievert.policies import Answers, Query
 from sievert.release import make_plan
 from sievert.sampling import BitSource, SeededBits, for_channel
@@ -125,7 +125,7 @@ class EveryPrefix(BitSource):
         return (np.asarray(lanes, dtype=np.uint64) << np.uint64(50)) + np.uint64(2**49)
 
 
-def described(folder: Path, kind: str) -> Scenario:
+def described(folder: Path, kind: str) -> PolicyScenario:
     values, policy, query, mechanism = {**KINDS, **WITHOUT_EPS}[kind]
     text = FILE.format(values=values, policy=policy, query=query, mechanism=mechanism)
     (folder / "file.toml").write_text(text, encoding="utf-8")
@@ -138,7 +138,7 @@ def described(folder: Path, kind: str) -> Scenario:
     first, second = ("0.1", "0.2") if "0.1" in values else (first, second)
     records = [first, second, second][: 2 if "records = 2" in policy else 3]
     (folder / "data.csv").write_text("\n".join(["value", *records]) + "\n")
-    return load_scenario(folder / "file.toml")
+    return load_policy_scenario(folder / "file.toml")
 
 
 def agrees(drawn: np.ndarray, law: Callable[[int], float]) -> None:
@@ -179,7 +179,7 @@ def test_the_law_of_what_is_drawn_is_the_channel_that_is_audited(tmp_path: Path,
         agrees(drawn, channel.row(channel.inputs[x]).__getitem__)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if KINDS[kind][2] in (COUNT, SUM)])
+@pytest.mark.parametrize("kind", [variant for variant in KINDS if KINDS[variant][2] in (COUNT, SUM)])
 def test_noise_without_a_list_is_the_listed_channel(tmp_path: Path, kind: str) -> None:
     """Counts and sums are audited by a channel on their answers; the noise that is drawn has the same law."""
     scenario = described(tmp_path, kind)
@@ -187,7 +187,7 @@ def test_noise_without_a_list_is_the_listed_channel(tmp_path: Path, kind: str) -
     listed = scenario.channel
     if noise is None or isinstance(listed, TableNoise):
         return
-    assert isinstance(noise, SumNoise)
+    assert isinstance(noise, ScalarNoise)
     # Noise on all integers is listed with everything beyond the answers as one output at either end, stairs
     # with as many outputs as one has steps.
     stairs = isinstance(noise.law, StaircaseLaw) and noise.limits is None
@@ -258,7 +258,7 @@ ledger = "budget.toml"
 def test_planar_noise_has_the_law_of_its_channel(tmp_path: Path) -> None:
     """100 000 draws from one corner and one inner cell; fails by chance once in a million (fixed seed)."""
     (tmp_path / "map.toml").write_text(MAP.replace("KIND", "planar-geometric"))
-    plan = make_plan(load_scenario(tmp_path / "map.toml"))
+    plan = make_plan(load_policy_scenario(tmp_path / "map.toml"))
     noise = plan.channel
     assert isinstance(noise, PlanarNoise) and plan.places is not None
     assert plan.unit_eps == noise.eps == Fraction(4, 1000) and noise.level.exact_eps == 1
@@ -277,7 +277,7 @@ def test_planar_noise_has_the_law_of_its_channel(tmp_path: Path) -> None:
 def test_a_channel_on_the_cells_of_a_map(tmp_path: Path) -> None:
     text = MAP.replace('"KIND"', '"exponential"\nlevel = "true"')
     (tmp_path / "map.toml").write_text(text)
-    scenario = load_scenario(tmp_path / "map.toml")
+    scenario = load_policy_scenario(tmp_path / "map.toml")
     plan = make_plan(scenario)
     assert plan.channel.matrix == pytest.approx(scenario.channel.matrix, rel=1e-9)
     for x in (0, 5):
@@ -290,8 +290,8 @@ def test_the_law_of_a_small_table_adds_up() -> None:
     policy = sv.Policy.differential(["a", "b"], 3)
     table = sv.Query.histogram().statistic(policy)
     assert table is not None
-    noise = noise_on_cells(table, table.sensitivity(policy).steps, Fraction(1), limits=(0, 3))
-    assert isinstance(noise, CellNoise) and noise.epsilon(policy) == 1
+    noise = geometric_table_noise(table, table.sensitivity(policy).steps, Fraction(1), limits=(0, 3))
+    assert isinstance(noise, HistogramNoise) and noise.epsilon(policy) == 1
     outputs = [np.array([i, j]) for i in range(4) for j in range(4)]
     laws = {
         true: np.exp([noise.log_probability(np.array(true), output) for output in outputs])
@@ -301,7 +301,7 @@ def test_the_law_of_a_small_table_adds_up() -> None:
     ratio = np.log(laws[3, 0] / laws[2, 1])
     assert np.abs(ratio).max() == pytest.approx(1)
     # The guess about one record, given the others, is the closed form.
-    assert record_view(noise, np.full(2, 0.5)).guess().guess == pytest.approx(
+    assert likelihood_of(noise, np.full(2, 0.5)).guess().guess == pytest.approx(
         max(np.maximum(laws[a], laws[b]).sum() / 2 for a, b in (((3, 0), (2, 1)), ((2, 1), (1, 2))))
     )
     drawn = for_channel(noise, insecure_rng=EveryPrefix()).draw(np.full(PREFIXES, 2))
@@ -312,7 +312,7 @@ def test_noise_without_a_list_says_so() -> None:
     policy = sv.Policy.differential(range(12), 10**6)
     table = sv.Query.histogram().statistic(policy)
     assert table is not None
-    noise = noise_on_cells(table, table.sensitivity(policy).steps, Fraction(1, 4))
+    noise = geometric_table_noise(table, table.sensitivity(policy).steps, Fraction(1, 4))
     for ask in (lambda: noise.shape, lambda: noise.inputs, lambda: noise.matrix, noise.finite):
         with pytest.raises(sv.errors.TooLargeError, match="too many answers and outputs to list"):
             ask()
@@ -325,20 +325,20 @@ def test_noise_without_a_list_says_so() -> None:
 
 @pytest.mark.parametrize("law", [sv.mechanisms.randomised_response, sv.mechanisms.truncated_geometric])
 def test_a_family_that_breaks_its_own_promise_is_not_drawn(tmp_path: Path, law: Callable[..., Any]) -> None:
-    class Lying(LevelledFamily):
+    class Lying(EpsilonFamily):
         """Twice the ε that it says."""
 
         def channel(self, answers: Answers, query: Query) -> sv.Channel:
             assert self.eps is not None
             return law(answers.labels, 2 * self.eps)
 
-    kind(Family, "lying")(Lying)
+    variant(Family, "lying")(Lying)
     try:
         values, policy, query, _ = KINDS["truncated"]
         text = FILE.format(values=values, policy=policy, query=query, mechanism='kind = "lying"\neps = 1.0')
         (tmp_path / "file.toml").write_text(text, encoding="utf-8")
         with pytest.raises(FileError, match="claims ε = 1 but only satisfies ε = "):
-            make_plan(load_scenario(tmp_path / "file.toml"))
+            make_plan(load_policy_scenario(tmp_path / "file.toml"))
     finally:
         del Family.registry["lying"]
 
@@ -349,10 +349,10 @@ def test_a_matrix_that_breaks_its_claim_is_not_drawn(tmp_path: Path, sampler: st
     described(tmp_path, "matrix")
     text = path.read_text(encoding="utf-8") + f'sampler = "{sampler}"\n'
     path.write_text(text, encoding="utf-8")
-    assert make_plan(load_scenario(path)).exact is (sampler == "exact")
+    assert make_plan(load_policy_scenario(path)).exact is (sampler == "exact")
     path.write_text(text.replace("eps = 1.0", "eps = 0.1"), encoding="utf-8")
     with pytest.raises(FileError, match=r"claims ε = 0\.1 but only satisfies ε = 0\.693147"):
-        make_plan(load_scenario(path))
+        make_plan(load_policy_scenario(path))
 
 
 def test_a_preview_says_why_another_eps_is_charged_than_audited(tmp_path: Path) -> None:

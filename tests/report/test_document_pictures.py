@@ -7,7 +7,7 @@ import pytest
 
 import sievert as sv
 from sievert.errors import DataError
-from sievert.text import AttackBench, Finding
+from sievert.text import AttackBench, AttackOutcome
 
 
 def test_the_flow_of_figure_9_1() -> None:
@@ -34,7 +34,7 @@ def test_the_density_of_figure_9_2() -> None:
 def test_success_against_eps() -> None:
     attackers = ("author, nearest mean", "topic, five nearest means")
     findings = [
-        Finding(name, eps, found, 10, 0.1, 0.9, 0.25)
+        AttackOutcome(name, eps, found, 10, 0.1, 0.9, 0.25)
         for name in attackers
         for eps, found in ((None, 9), (2.0, 8), (1.0, 4))
     ]

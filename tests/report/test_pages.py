@@ -12,7 +12,7 @@ import pytest
 import sievert as sv
 from sievert.cli import main
 from sievert.questions.breach import breach_of
-from sievert.report import Page, Picture, Table, breach, drawing_library, page_html
+from sievert.report import Page, PageTable, Picture, breach, drawing_library, page_html
 from sievert.report.plots import policy_graph
 
 # Of plotly.js-cartesian-dist-min 4.1.1, as its registry hands it out.
@@ -46,7 +46,7 @@ def test_a_page_asks_nobody_for_anything() -> None:
 
 def test_pictures_come_before_prose() -> None:
     picture = Picture("A ring", "Six values.", policy_graph(sv.graphs.cycle(6)))
-    summary = Table("At a glance", ("", "this"), [("guess", "10%")], "What it means.")
+    summary = PageTable("At a glance", ("", "this"), [("guess", "10%")], "What it means.")
     page = page_html(
         Page(
             "Title",

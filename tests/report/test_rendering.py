@@ -14,8 +14,8 @@ from sievert.questions.explain import explain_file
 from sievert.questions.limits import limit_curves, limits_of
 from sievert.report import (
     Page,
+    PageTable,
     Picture,
-    Table,
     audit,
     breach,
     compare,
@@ -95,7 +95,7 @@ def gallery() -> str:
         ),
         Picture("Channel", "two inputs", channel_heatmap(warner)),
     ]
-    wide = Table("Wide", [f"column {k}" for k in range(30)], [list(range(30))])
+    wide = PageTable("Wide", [f"column {k}" for k in range(30)], [list(range(30))])
     return page_html(
         Page(
             "Gallery",

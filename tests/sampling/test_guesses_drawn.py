@@ -16,15 +16,15 @@ import pytest
 from scipy.stats import binomtest
 
 from sievert.channels import (
-    CellNoise,
+    EpsilonOrAlpha,
     GaussianLaw,
     GeometricLaw,
+    HistogramNoise,
     NoiseLaw,
-    Privacy,
+    ScalarNoise,
     StaircaseLaw,
-    SumNoise,
 )
-from sievert.observations import record_view
+from sievert.observations import likelihood_of
 from sievert.policies import Statistic, statistic_of_cells
 from sievert.sampling import for_channel
 
@@ -34,7 +34,7 @@ UNEVEN = [0.35, 0.25, 0.2, 0.1, 0.06, 0.04]
 
 
 def geometric(eps: str) -> GeometricLaw:
-    return GeometricLaw(Privacy(float(Fraction(eps)), None, exact_eps=Fraction(eps)))
+    return GeometricLaw(EpsilonOrAlpha(float(Fraction(eps)), None, exact_eps=Fraction(eps)))
 
 
 def of_geometric(eps: float) -> Callable[[np.ndarray], np.ndarray]:
@@ -71,14 +71,16 @@ def agrees(hits: int, trials: int, exact: float) -> bool:
     return bool(binomtest(hits, trials, exact).pvalue > FALSE_ALARM)
 
 
-def histogram(law: NoiseLaw, size: int) -> CellNoise:
+def histogram(law: NoiseLaw, size: int) -> HistogramNoise:
     statistic = statistic_of_cells([(cell,) for cell in range(size)], ("cell",), "histogram")
-    return CellNoise(statistic, law)
+    return HistogramNoise(statistic, law)
 
 
-def total(law: NoiseLaw, places: list[int]) -> SumNoise:
+def total(law: NoiseLaw, places: list[int]) -> ScalarNoise:
     amounts = np.array(places, dtype=np.int64)
-    return SumNoise(Statistic((), ((),), np.zeros(len(places), np.int64), amounts, Fraction(1), "sum"), law)
+    return ScalarNoise(
+        Statistic((), ((),), np.zeros(len(places), np.int64), amounts, Fraction(1), "sum"), law
+    )
 
 
 LAWS = {
@@ -93,12 +95,12 @@ LAWS = {
 def test_one_record_in_a_histogram(kind: str, releases: int) -> None:
     law, log_law, less = LAWS[kind]
     noise, belief, trials = histogram(law, 6), np.array(UNEVEN), 6_000
-    found = record_view(noise, belief).guess(releases)
+    found = likelihood_of(noise, belief).guess(releases)
     assert found.exact
     hits = hits_of(noise, np.eye(6, dtype=np.int64), belief, releases, trials, log_law)
     assert agrees(hits, trials, found.guess)
     # Less noise would be noticed.
-    assert not agrees(hits, trials, record_view(histogram(less, 6), belief).guess(releases).guess)
+    assert not agrees(hits, trials, likelihood_of(histogram(less, 6), belief).guess(releases).guess)
 
 
 @pytest.mark.parametrize("kind", LAWS)
@@ -106,18 +108,18 @@ def test_one_record_in_a_sum(kind: str) -> None:
     law, log_law, less = LAWS[kind]
     places, trials = [0, 1, 2, 4, 7, 9], 40_000
     noise, belief = total(law, places), np.array(UNEVEN)
-    found = record_view(noise, belief).guess(1)
+    found = likelihood_of(noise, belief).guess(1)
     assert found.exact
     hits = hits_of(noise, np.array(places)[:, None], belief, 1, trials, log_law)
     assert agrees(hits, trials, found.guess)
-    assert not agrees(hits, trials, record_view(total(less, places), belief).guess(1).guess)
+    assert not agrees(hits, trials, likelihood_of(total(less, places), belief).guess(1).guess)
 
 
 @pytest.mark.parametrize("kind", LAWS)
 def test_two_values_of_a_sum_after_four_releases(kind: str) -> None:
     law, log_law, _ = LAWS[kind]
     noise, belief, trials = total(law, [0, 2]), np.array([0.4, 0.6]), 10_000
-    found = record_view(noise, belief).guess(4)
+    found = likelihood_of(noise, belief).guess(4)
     assert found.exact
     assert agrees(hits_of(noise, np.array([[0], [2]]), belief, 4, trials, log_law), trials, found.guess)
 
@@ -126,9 +128,9 @@ def test_clamping_changes_no_guess() -> None:
     """Cells clamped to 0…1, of which the others fill none: every noisy number is an end of the range."""
     law, log_law, _ = LAWS["geometric"]
     free, trials = histogram(law, 6), 12_000
-    noise = CellNoise(free.statistic, law, (0, 1))
+    noise = HistogramNoise(free.statistic, law, (0, 1))
     hits = hits_of(noise, np.eye(6, dtype=np.int64), np.array(UNEVEN), 2, trials, log_law)
-    assert agrees(hits, trials, record_view(free, np.array(UNEVEN)).guess(2).guess)
+    assert agrees(hits, trials, likelihood_of(free, np.array(UNEVEN)).guess(2).guess)
 
 
 @pytest.mark.parametrize("kind", ["even", "uneven"])
@@ -137,7 +139,7 @@ def test_one_place_on_a_map(map_noise: Callable[..., Any], kind: str) -> None:
     noise, trials = map_noise(6, 5, "1/2"), 30_000
     rng = np.random.default_rng(3)
     belief = np.full(30, 1 / 30) if kind == "even" else rng.dirichlet(np.ones(30))
-    found = record_view(noise, belief).guess(1)
+    found = likelihood_of(noise, belief).guess(1)
     assert found.exact
     best = (belief[:, None] * clamped_plane(6, 5, 0.5)).argmax(axis=0)
     true = rng.choice(30, trials, p=belief)
@@ -145,7 +147,7 @@ def test_one_place_on_a_map(map_noise: Callable[..., Any], kind: str) -> None:
     seen = np.asarray(sampler.draw(np.stack(np.divmod(true, 5), axis=1)))
     hits = int((best[seen[:, 0] * 5 + seen[:, 1]] == true).sum())
     assert agrees(hits, trials, found.guess)
-    assert not agrees(hits, trials, record_view(map_noise(6, 5, "3/4"), belief).guess(1).guess)
+    assert not agrees(hits, trials, likelihood_of(map_noise(6, 5, "3/4"), belief).guess(1).guess)
 
 
 def clamped_plane(rows: int, columns: int, eps: float, reach: int = 90) -> np.ndarray:

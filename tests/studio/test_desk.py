@@ -15,8 +15,8 @@ import pytest
 from scipy import sparse
 
 import sievert as sv
-from sievert.files import Scenario
-from sievert.studio import Desk
+from sievert.files import PolicyScenario
+from sievert.studio import Session
 
 EXAMPLES = sorted(Path("examples").glob("*.toml"))
 PARTS = (
@@ -28,20 +28,20 @@ QUICK = ("noise", "secrets", "places", "budget", "compare")
 CANARY = "canary-7f3a91"
 
 
-def asked(desk: Desk, text: str, *parts: str, **settings: Any) -> dict[str, Any]:
+def asked(desk: Session, text: str, *parts: str, **settings: Any) -> dict[str, Any]:
     """The parts, as they go over the wire."""
     found = dict(desk.answer(text, parts, settings))
     return json.loads(json.dumps(found, allow_nan=False))  # type: ignore[no-any-return]
 
 
-def checked(desk: Desk, text: str, *edits: dict[str, Any]) -> dict[str, Any]:
+def checked(desk: Session, text: str, *edits: dict[str, Any]) -> dict[str, Any]:
     found = dict(desk.check(text, edits))["check"]
     return json.loads(json.dumps(found, allow_nan=False))  # type: ignore[no-any-return]
 
 
 @pytest.fixture(scope="module")
-def desk() -> Desk:
-    return Desk(Path("examples").resolve(), "daily-question.toml")
+def desk() -> Session:
+    return Session(Path("examples").resolve(), "daily-question.toml")
 
 
 @pytest.fixture(scope="module")
@@ -49,12 +49,12 @@ def daily() -> str:
     return Path("examples/daily-question.toml").read_text(encoding="utf-8")
 
 
-def test_every_part_of_a_small_file(desk: Desk, daily: str) -> None:
+def test_every_part_of_a_small_file(desk: Session, daily: str) -> None:
     other = daily.replace('alpha = "1/2"', 'alpha = "1/4"') + '\n[use]\nloss = "bayes-risk"\n'
     found = asked(desk, other, *PARTS, other=daily)
     assert list(found) == list(PARTS)
     assert {part["hash"] for part in found.values()} == {checked(desk, other)["hash"]}
-    audit = sv.audit(Scenario.from_text(other, "examples", "daily-question.toml"))
+    audit = sv.audit(PolicyScenario.from_text(other, "examples", "daily-question.toml"))
     assert found["headline"]["sentence"] == str(audit)
     assert found["headline"]["good"] is audit.passed
     answered = {name for name, part in found.items() if "refused" not in part}
@@ -87,7 +87,7 @@ def every_picture_has_a_table(part: dict[str, Any]) -> None:
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_quick_parts_of_every_example(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    desk = Desk(path.parent.resolve(), path.name)
+    desk = Session(path.parent.resolve(), path.name)
     found = checked(desk, text)
     assert found["ok"] and found["errors"] == [] and found["text"] == text
     controls = found["controls"]
@@ -103,7 +103,7 @@ def test_quick_parts_of_every_example(path: Path) -> None:
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_what_is_written_already_changes_nothing_and_one_field_one_line(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    desk = Desk(path.parent.resolve(), path.name)
+    desk = Session(path.parent.resolve(), path.name)
     tables = {key: item for key, item in tomllib.loads(text).items() if isinstance(item, dict)}
     keys = [(table, key) for table, content in tables.items() for key in content]
     same = [{"path": [table, key], "value": tables[table][key]} for table, key in keys]
@@ -116,13 +116,13 @@ def test_what_is_written_already_changes_nothing_and_one_field_one_line(path: Pa
     assert len(wrote) == 2 and "eps = 0.125" in " ".join(wrote)
 
 
-def test_an_alpha_gives_way_to_an_eps(desk: Desk, daily: str) -> None:
+def test_an_alpha_gives_way_to_an_eps(desk: Session, daily: str) -> None:
     found = checked(desk, daily, {"control": "eps", "value": 0.5})
     assert found["ok"] and "alpha =" not in found["text"]
     assert found["document"]["mechanism"]["eps"] == 0.5
 
 
-def test_a_claim_goes_along_with_the_slider(desk: Desk, daily: str) -> None:
+def test_a_claim_goes_along_with_the_slider(desk: Session, daily: str) -> None:
     text = checked(desk, daily, {"control": "eps", "value": 1.0})["text"] + "\n[claim]\neps = 1.0\n"
     assert checked(desk, text, {"control": "eps", "value": 2.0})["document"]["claim"] == {"eps": 2.0}
 
@@ -140,7 +140,7 @@ def test_a_claim_goes_along_with_the_slider(desk: Desk, daily: str) -> None:
     ],
 )
 def test_mistakes_are_told_at_their_key(
-    desk: Desk, daily: str, old: str, new: str, path: list[str], line: int | None
+    desk: Session, daily: str, old: str, new: str, path: list[str], line: int | None
 ) -> None:
     text = daily.replace(old, new)
     assert text != daily
@@ -151,7 +151,7 @@ def test_mistakes_are_told_at_their_key(
     assert found["errors"][0]["message"] and "daily-question.toml" not in found["errors"][0]["message"]
 
 
-def test_an_edit_that_cannot_be(desk: Desk, daily: str) -> None:
+def test_an_edit_that_cannot_be(desk: Session, daily: str) -> None:
     for edit in (
         {"path": ["policy", "values"], "toml": "[1, "},
         {"path": ["policy", "values"], "toml": "1\nversion = 2"},
@@ -173,7 +173,7 @@ def test_an_edit_that_cannot_be(desk: Desk, daily: str) -> None:
     ],
 )
 def test_what_is_nested_too_deeply_is_told_in_a_sentence(
-    desk: Desk, daily: str, edit: dict[str, Any]
+    desk: Session, daily: str, edit: dict[str, Any]
 ) -> None:
     deep = checked(desk, ".".join(["a"] * 3_000) + " = 1\n", edit)
     for found in (deep, checked(desk, daily, edit)):
@@ -183,7 +183,7 @@ def test_what_is_nested_too_deeply_is_told_in_a_sentence(
 @pytest.mark.parametrize(
     ("quantity", "limit"), [("guess", 0.8), ("bits", 0.5), ("odds", 3.0), ("advantage", 0.2)]
 )
-def test_a_limit_is_solved_backwards(desk: Desk, daily: str, quantity: str, limit: float) -> None:
+def test_a_limit_is_solved_backwards(desk: Session, daily: str, quantity: str, limit: float) -> None:
     found = dict(desk.backward(daily, quantity, limit))
     audit = sv.audit(
         desk.case(checked(desk, daily, {"control": "eps", "value": found["this"]["eps"]})["text"]).scenario
@@ -200,7 +200,7 @@ def test_a_limit_is_solved_backwards(desk: Desk, daily: str, quantity: str, limi
     assert all(part["sentence"].endswith(".") for part in found.values())
 
 
-def test_what_cannot_be_solved_backwards_says_why(desk: Desk, daily: str) -> None:
+def test_what_cannot_be_solved_backwards_says_why(desk: Session, daily: str) -> None:
     for quantity, limit in (("guess", 0.1), ("bits", -1.0), ("nothing", 1.0)):
         assert list(dict(desk.backward(daily, quantity, limit))) == ["refused"]
     for quantity in ("guess", "advantage"):  # percents, which every mechanism would keep
@@ -211,13 +211,13 @@ def test_what_cannot_be_solved_backwards_says_why(desk: Desk, daily: str) -> Non
     assert {part["eps"] for part in dict(desk.backward(count, "guess", 0.2)).values()} == {None}
 
 
-def test_a_file_beside_itself_says_so(desk: Desk, daily: str) -> None:
+def test_a_file_beside_itself_says_so(desk: Session, daily: str) -> None:
     for other, same in ((f"{daily}# a remark\n", True), (daily.replace('"1/2"', '"1/3"'), False)):
         found = asked(desk, daily, "compare", other=other)["compare"]["sentence"]
         assert found.startswith("A and B say the same so far") == same
 
 
-def test_a_mistake_in_b_is_not_one_of_the_file(desk: Desk, daily: str) -> None:
+def test_a_mistake_in_b_is_not_one_of_the_file(desk: Session, daily: str) -> None:
     for other in ("values = [", daily.replace("version = 1", "version = 2")):
         refused = asked(desk, daily, "compare", other=other)["compare"]["refused"]
         assert refused.startswith("B cannot be read: ") and desk.name not in refused
@@ -232,7 +232,7 @@ def test_a_mistake_in_b_is_not_one_of_the_file(desk: Desk, daily: str) -> None:
     ],
 )
 def test_an_eps_has_one_unit_on_the_page(name: str, unit: str) -> None:
-    desk = Desk(Path("examples").resolve(), f"{name}.toml")
+    desk = Session(Path("examples").resolve(), f"{name}.toml")
     text = Path(f"examples/{name}.toml").read_text(encoding="utf-8")
     facts = asked(desk, text, "headline")["headline"]["facts"]
     assert [fact["unit"] for fact in facts if fact["name"] == "ε"] == [unit]
@@ -243,7 +243,7 @@ def test_an_eps_has_one_unit_on_the_page(name: str, unit: str) -> None:
 def test_no_limit_is_not_a_good_answer(name: str) -> None:
     """340 nats are no promise: nothing is green because nothing was to be kept; and B is not called A."""
     folder = Path("examples", name).resolve()
-    desk, text = Desk(folder, f"{name}.toml"), (folder / f"{name}.toml").read_text(encoding="utf-8")
+    desk, text = Session(folder, f"{name}.toml"), (folder / f"{name}.toml").read_text(encoding="utf-8")
     bare = text.partition("[accept]")[0] if name == "users" else text
     found = asked(desk, bare, "headline", "compare", other=bare)
     assert found["headline"]["good"] is None
@@ -253,13 +253,13 @@ def test_no_limit_is_not_a_good_answer(name: str) -> None:
 
 
 def test_what_cannot_be_answered_leads_to_what_can() -> None:
-    desk = Desk(Path("examples").resolve(), "town-places.toml")
+    desk = Session(Path("examples").resolve(), "town-places.toml")
     found = asked(desk, Path("examples/town-places.toml").read_text(encoding="utf-8"), "places", "secrets")
     assert all("refused" in part for part in found.values())
     assert {part["nearest"] for part in found.values()} == {"Ask what can be guessed."}
 
 
-def test_the_same_document_is_the_same_case(desk: Desk, daily: str) -> None:
+def test_the_same_document_is_the_same_case(desk: Session, daily: str) -> None:
     first = desk.case(daily)
     assert desk.case(daily + "# a remark\n") is first
     assert desk.case(daily.replace("observations = 10", "observations = 11")) is not first
@@ -270,7 +270,7 @@ def test_the_same_document_is_the_same_case(desk: Desk, daily: str) -> None:
 def test_a_public_file_that_changed_is_another_case(tmp_path: Path) -> None:
     text = coded("codes.csv")
     (tmp_path / "codes.csv").write_text("code\na\nb\n", encoding="utf-8")
-    desk = Desk(tmp_path, "file.toml")
+    desk = Session(tmp_path, "file.toml")
     before = desk.case(text).state
     (tmp_path / "codes.csv").write_text("code\na\nc\nd\n", encoding="utf-8")
     assert desk.case(text).state != before
@@ -288,14 +288,14 @@ def test_public_files_are_read_below_the_folder_only(tmp_path: Path, name: str) 
     (folder / "link.csv").symlink_to(tmp_path / "codes.csv")
     (folder / "linked").symlink_to(tmp_path / "there", target_is_directory=True)
     text = coded(name)
-    found = checked(Desk(folder, "file.toml"), text)
+    found = checked(Session(folder, "file.toml"), text)
     assert not found["ok"] and CANARY not in json.dumps(found)
     assert "folder" in found["errors"][0]["message"] or "link" in found["errors"][0]["message"]
 
 
 def test_names_that_no_file_can_have(tmp_path: Path, daily: str) -> None:
     os.mkfifo(tmp_path / "pipe.csv")
-    desk, long = Desk(tmp_path, "file.toml"), "a" * 300
+    desk, long = Session(tmp_path, "file.toml"), "a" * 300
     assert "device or a pipe" in checked(desk, coded("pipe.csv"))["errors"][0]["message"]
     assert "too long" in checked(desk, coded(long))["errors"][0]["message"]
     data = f'{daily}\n[data]\ninput = "{long}"\ncolumn = "mood"\n'
@@ -307,7 +307,7 @@ def test_a_budget_elsewhere_is_not_read(tmp_path: Path, daily: str) -> None:
     (tmp_path / "budget.toml").write_text("person = 3.0\n", encoding="utf-8")
     (tmp_path / "here").mkdir()
     (tmp_path / "here" / "link.toml").symlink_to(tmp_path / "budget.toml")
-    desk = Desk(tmp_path / "here", "file.toml")
+    desk = Session(tmp_path / "here", "file.toml")
     for name in ("../budget.toml", str(tmp_path / "budget.toml"), "link.toml"):
         text = f'{daily}\n[release]\nledger = "{name}"\n'
         parts = asked(desk, text, "budget", "release")
@@ -324,7 +324,7 @@ def test_a_release_is_looked_at_as_by_its_command(tmp_path: Path) -> None:
     shutil.copy("examples/budgets/census.toml", tmp_path / "budgets" / "census.toml")
     before = sorted(tmp_path.rglob("*"))
     text = (tmp_path / "census-count.toml").read_text(encoding="utf-8")
-    part = asked(Desk(tmp_path, "census-count.toml"), text, "release")["release"]
+    part = asked(Session(tmp_path, "census-count.toml"), text, "release")["release"]
     found = sv.release.preview(tmp_path / "census-count.toml")
     assert part["sentence"] == str(found) and part["good"] is found.possible
     words = " ".join(sentence for _, sentences in part["sections"] for sentence in sentences)
@@ -401,7 +401,7 @@ def test_private_data_are_not_opened(tmp_path: Path, opened: list[str]) -> None:
         DOCUMENTS.replace("[mechanism]", 'person = "folder"\n[mechanism]') + "[attack]\nsuccess = 0.3\n"
     )
     for text in (daily + data, DOCUMENTS, attacked, VECTORS):
-        desk = Desk(tmp_path, "file.toml")
+        desk = Session(tmp_path, "file.toml")
         found = checked(desk, text)
         assert found["ok"], found["errors"]
         parts = asked(desk, text, *(PARTS if text != VECTORS else (*PARTS[:6], "release")), other=text)
@@ -420,6 +420,6 @@ def test_a_wrong_private_table_is_not_quoted(tmp_path: Path) -> None:
     shutil.copy("examples/daily-question.toml", tmp_path / "file.toml")
     (tmp_path / "data.csv").write_text(f"{CANARY}\n", encoding="utf-8")
     text = coded("data.csv") + '[data]\ninput = "data.csv"\ncolumn = "code"\n'
-    found = checked(Desk(tmp_path, "file.toml"), text)
+    found = checked(Session(tmp_path, "file.toml"), text)
     assert not found["ok"] and "private" in found["errors"][0]["message"]
     assert CANARY not in json.dumps(found)

@@ -8,7 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
-from sievert.studio import Children, Gate, Studio
+from sievert.studio import Auth, Studio, WorkerPool
 
 PORT = 4711
 BASE = f"http://127.0.0.1:{PORT}"
@@ -16,19 +16,19 @@ OURS = {"origin": BASE}
 JSON = {"content-type": "application/json"}
 
 
-def client_of(folder: Path, gate: Gate) -> TestClient:
+def client_of(folder: Path, gate: Auth) -> TestClient:
     (folder / "file.toml").write_text("version = 1\n", encoding="utf-8")
-    studio = Studio(Children(folder, "file.toml"), "version = 1\n", gate)
+    studio = Studio(WorkerPool(folder, "file.toml"), "version = 1\n", gate)
     return TestClient(studio.app, BASE, raise_server_exceptions=True, follow_redirects=False)
 
 
 @pytest.fixture
-def gate() -> Gate:
-    return Gate(PORT)
+def gate() -> Auth:
+    return Auth(PORT)
 
 
 @pytest.fixture
-def client(tmp_path: Path, gate: Gate) -> Iterator[TestClient]:
+def client(tmp_path: Path, gate: Auth) -> Iterator[TestClient]:
     """A browser that has opened the link; nothing is computed, so no child is started."""
     found = client_of(tmp_path, gate)
     reply = found.get(f"/?token={gate.token}")
@@ -37,7 +37,7 @@ def client(tmp_path: Path, gate: Gate) -> Iterator[TestClient]:
     found.close()
 
 
-def test_the_link_gives_a_cookie_once(tmp_path: Path, gate: Gate) -> None:
+def test_the_link_gives_a_cookie_once(tmp_path: Path, gate: Auth) -> None:
     client, token = client_of(tmp_path, gate), gate.token
     assert client.get("/").status_code == 403
     assert client.get("/?token=wrong").status_code == 403
@@ -93,7 +93,7 @@ def test_what_is_said_twice_is_refused(client: TestClient, said: list[tuple[str,
     assert reply.status_code == 403 and "once" in reply.json()["message"]
 
 
-def test_looking_ahead_does_not_use_the_link_up(tmp_path: Path, gate: Gate) -> None:
+def test_looking_ahead_does_not_use_the_link_up(tmp_path: Path, gate: Auth) -> None:
     client, token = client_of(tmp_path, gate), gate.token
     reply = client.head(f"/?token={token}")
     assert reply.status_code == 405 and "set-cookie" not in reply.headers

@@ -13,7 +13,7 @@ import httpx
 import pytest
 from starlette.testclient import TestClient
 
-from sievert.studio import Children, Gate, Run, Studio
+from sievert.studio import Auth, Run, Studio, WorkerPool
 
 PORT = 4712
 BASE = f"http://127.0.0.1:{PORT}"
@@ -42,7 +42,7 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Studio:
     (folder / "data.csv").write_text(f"mood\n{CANARY}\n", encoding="utf-8")
     text = (folder / "daily.toml").read_text(encoding="utf-8")
     data = '\n[data]\ninput = "data.csv"\ncolumn = "mood"\n'
-    return Studio(Children(folder, "daily.toml"), text + data, Gate(PORT))
+    return Studio(WorkerPool(folder, "daily.toml"), text + data, Auth(PORT))
 
 
 def awaited(work: Coroutine[Any, Any, Any]) -> Any:
@@ -163,7 +163,7 @@ def test_a_failed_question_does_not_answer_for_the_next(client: TestClient, stud
 
 def test_words_about_a_question_that_is_over_are_not_heard(tmp_path: Path) -> None:
     async def asked() -> tuple[Run, Run]:
-        children = Children(tmp_path, "file.toml")
+        children = WorkerPool(tmp_path, "file.toml")
         try:
             first, second = children.ask("export", text="", form="toml"), Run("x", "check")
             await first.finished(60)

@@ -15,8 +15,8 @@ from sievert.text import (
     Length,
     bag,
     calibrate,
+    document_guarantee,
     obfuscate,
-    promise,
     replacement_profile,
     verdict,
     word_mechanism,
@@ -92,15 +92,15 @@ def test_uniform_numbers_are_uniform() -> None:
 def test_promises() -> None:
     mechanism = word_mechanism(SMALL, 0.25)
     a, b = Bag(["president", "press"]), Bag(["chief", "media"])
-    found = promise(a, b, mechanism, Length())
+    found = document_guarantee(a, b, mechanism, Length())
     assert found.nats == pytest.approx(0.25 * sv.text.distance(a, b, SMALL).cost)
     assert found.factor == pytest.approx(math.exp(found.nats))
-    assert promise(a, Bag(["chief"]), mechanism, Length()).nats == math.inf
-    padded = promise(a, Bag(["chief"]), mechanism, Length("pad", 3, "thing"))
+    assert document_guarantee(a, Bag(["chief"]), mechanism, Length()).nats == math.inf
+    padded = document_guarantee(a, Bag(["chief"]), mechanism, Length("pad", 3, "thing"))
     assert math.isfinite(padded.nats) and padded.size == 3
-    sampled = promise(a, Bag(["chief"]), mechanism, Length("sample", 4))
+    sampled = document_guarantee(a, Bag(["chief"]), mechanism, Length("sample", 4))
     assert sampled.nats == pytest.approx(0.25 * 4 * sv.text.bottleneck(a, ["chief"], SMALL))
-    crossing = promise(
+    crossing = document_guarantee(
         Bag(["king"]),
         Bag(["car"]),
         word_mechanism(SMALL.first(2000), 1.0, "word-clusters", clusters=100),

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from sievert.arrays import FloatArray
 from sievert.channels._channel import Channel, Level, finite_channel, label_array
 from sievert.channels._composition import common_form, require_dense
-from sievert.channels._making import Form
+from sievert.channels._constructors import Form
 from sievert.channels._structured import StructuredChannel, edge_level
 from sievert.errors import ChannelError, TooLargeError
-from sievert.numerics import brief, generator_of, instance, whole
+from sievert.numerics import abbreviated, generator_of, instance, whole
 from sievert.spaces import Edges, Labels, Metric
 
 __all__ = ["BlockChannel", "ProductChannel"]
@@ -182,7 +182,8 @@ class ProductChannel(StructuredChannel):
             size = self.shape[0 if side == "inputs" else 1]
             if size > LARGEST_LABELS:
                 raise TooLargeError(
-                    f"the {side} of {brief(self)} are tuples of {self.records} entries, too many to list; "
+                    f"the {side} of {abbreviated(self)} are tuples of {self.records} entries, too many "
+                    f"to list; "
                     f"use .factors for the {side} of one record",
                     size=size,
                 )
@@ -219,7 +220,7 @@ class ProductChannel(StructuredChannel):
 
     def _checked(self, item: object) -> Sequence[object]:
         if not isinstance(item, Sequence) or isinstance(item, str) or len(item) != self.records:
-            raise ChannelError(f"{brief(item)} is not an input; give a tuple of {self.records} entries")
+            raise ChannelError(f"{abbreviated(item)} is not an input; give a tuple of {self.records} entries")
         return item
 
     def matvec(self, vector: Any) -> FloatArray:

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from sievert.arrays import FloatArray, ObjectArray
 from sievert.channels import _composition as composition
-from sievert.channels._making import Constructors, Form, checked, read_logarithms, read_matrix
+from sievert.channels._constructors import Constructors, Form, checked, read_logarithms, read_matrix
 from sievert.errors import ChannelError
 from sievert.numerics import (
-    brief,
+    abbreviated,
     exact_sum,
     flag,
     fractions_of,
@@ -368,7 +368,7 @@ class Channel(Constructors):
             return known[name]  # type: ignore[no-any-return]
         except (KeyError, TypeError, ValueError):
             raise ChannelError(
-                f"{brief(item, worded)} is not one of the channel's {side}: {shown(labels)}"
+                f"{abbreviated(item, worded)} is not one of the channel's {side}: {shown(labels)}"
             ) from None
 
     def reduced(self, tolerance: float | None = None) -> Channel:
@@ -446,7 +446,8 @@ class Channel(Constructors):
         array = items if isinstance(items, np.ndarray) else None
         if isinstance(items, str) or not iterable(items) or (array is not None and not array.ndim):
             raise ChannelError(
-                f"xs is {brief(items)}; give a list or an array of inputs, for one input [{brief(items)}]"
+                f"xs is {abbreviated(items)}; give a list or an array of inputs, for one input "
+                f"[{abbreviated(items)}]"
             )
         labels = self.inputs
         if array is not None and array.dtype.kind in "iu" and isinstance(labels, range):

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from sievert.errors import ChannelError, TooLargeError
-from sievert.numerics import brief, exact_matmul, log_matmul, readable, require_size, taken, whole
+from sievert.numerics import abbreviated, exact_matmul, log_matmul, readable, require_size, taken, whole
 from sievert.policies import Policy, Query
 from sievert.spaces import CheckedLabels, align, iterable, label
 
 if TYPE_CHECKING:
     from sievert.channels._channel import Channel
-    from sievert.channels._making import Form
+    from sievert.channels._constructors import Form
 
 __all__ = [
     "LARGEST_DENSE",
@@ -234,7 +234,8 @@ def _images(
         raise ChannelError("policy: give the list of new inputs together with a function")
     if not callable(query) or not iterable(policy):
         raise ChannelError(
-            f"query is {brief(query)} and policy {brief(policy)}; give a query with its policy, a mapping, "
+            f"query is {abbreviated(query)} and policy {abbreviated(policy)}; give a query with its "
+            f"policy, a mapping, "
             "or a function with the list of new inputs"
         )
     return {label(new): query(new) for new in taken("policy", policy, ChannelError, "new inputs")}

@@ -19,7 +19,7 @@ from sievert.channels._channel import Level
 from sievert.channels._composition import require_dense
 from sievert.channels._structured import StructuredChannel, closest_pair
 from sievert.errors import ChannelError, TooLargeError
-from sievert.numerics import brief, count_of, fractions_of, is_whole, readable, taken, whole
+from sievert.numerics import abbreviated, count_of, fractions_of, is_whole, readable, taken, whole
 from sievert.numerics import function as callable_of
 from sievert.spaces import Labels, Metric, label, labels_or_range
 
@@ -59,7 +59,7 @@ class DeterministicChannel(StructuredChannel):
                 result = label(function(item))
             except Exception as problem:
                 raise ChannelError(
-                    f"function raised {type(problem).__name__}: {problem} on the input {brief(item)}; "
+                    f"function raised {type(problem).__name__}: {problem} on the input {abbreviated(item)}; "
                     "it must return a label for every input"
                 ) from problem
             images[position] = found.setdefault(result, len(found))
@@ -152,7 +152,7 @@ class PartitionChannel(StructuredChannel):
         for size, count in pairs:
             for name, value in (("size", size), ("count", count)):
                 if not is_whole(value) or value < 1:
-                    raise ChannelError(f"sizes: the {name} {brief(value)} is not a whole number ≥ 1")
+                    raise ChannelError(f"sizes: the {name} {abbreviated(value)} is not a whole number ≥ 1")
             counted[int(size)] = counted.get(int(size), 0) + int(count)
         if not counted:
             raise ChannelError("sizes is empty; a program has at least one block")

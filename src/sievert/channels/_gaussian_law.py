@@ -18,7 +18,7 @@ import numpy as np
 from scipy import special
 
 from sievert.arrays import FloatArray
-from sievert.channels._laws import NoiseLaw, two_sided_noise
+from sievert.channels._laws import NoiseLaw, sample_geometric
 from sievert.numerics import number
 
 __all__ = ["GaussianLaw"]
@@ -177,7 +177,7 @@ class GaussianLaw(NoiseLaw):
         scale = math.floor(math.sqrt(self.squared)) + 1
         found = np.empty(0)
         while len(found) < count:
-            proposed = two_sided_noise(generator, 1 / scale, 2 * (count - len(found)) + 16)
+            proposed = sample_geometric(generator, 1 / scale, 2 * (count - len(found)) + 16)
             excess = (np.abs(proposed) - self.squared / scale) ** 2 / (2 * self.squared)
             kept = proposed[generator.random(len(proposed)) < np.exp(-excess)]
             found = np.concatenate([found, kept])

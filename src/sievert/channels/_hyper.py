@@ -15,7 +15,7 @@ from sievert.arrays import FloatArray
 from sievert.channels._channel import Channel
 from sievert.channels.priors import as_prior
 from sievert.errors import ChannelError
-from sievert.numerics import brief, instance, log_fraction, log_of, log_sum, non_negative
+from sievert.numerics import abbreviated, instance, log_fraction, log_of, log_sum, non_negative
 from sievert.results import cell_text, html_table
 from sievert.spaces import Labels, align, frame, label, pandas_axis
 
@@ -59,7 +59,8 @@ def reduction(channel: Channel, tolerance: float | None = None) -> Reduction:
     if exact is not None:
         if tolerance:
             raise ChannelError(
-                f"tolerance is {brief(tolerance)}; an exact channel merges only exactly proportional columns"
+                f"tolerance is {abbreviated(tolerance)}; an exact channel merges only exactly "
+                f"proportional columns"
             )
         return _exact_reduction(channel, exact)
     logs = channel.log_matrix
@@ -225,7 +226,9 @@ class Hyper:
         for group, inner in zip(self.groups, self.inners, strict=True):
             if name in group:
                 return np.asarray(inner)
-        raise ChannelError(f"output {brief(output)} cannot occur under this prior, so it has no posterior")
+        raise ChannelError(
+            f"output {abbreviated(output)} cannot occur under this prior, so it has no posterior"
+        )
 
     def channel(self) -> Channel:
         """The reduced channel with this hyper: C[x, i] = outer_i · inner_i[x] / prior_x.

@@ -9,9 +9,9 @@ from functools import singledispatch
 from typing import Any
 
 from sievert.channels._gaussian_law import GaussianLaw
-from sievert.channels._laws import GeometricLaw, NoiseLaw, Privacy, StaircaseLaw
+from sievert.channels._laws import EpsilonOrAlpha, GeometricLaw, NoiseLaw, StaircaseLaw
 from sievert.errors import MechanismError
-from sievert.numerics import brief, log_fraction
+from sievert.numerics import abbreviated, log_fraction
 
 __all__ = ["law_from_data", "law_to_data"]
 
@@ -41,9 +41,9 @@ def _(law: StaircaseLaw) -> dict[str, Any]:
 def _geometric(data: Mapping[str, Any]) -> NoiseLaw:
     if "eps" in data:
         eps = Fraction(data["eps"])
-        return GeometricLaw(Privacy(float(eps), None, exact_eps=eps))
+        return GeometricLaw(EpsilonOrAlpha(float(eps), None, exact_eps=eps))
     alpha = Fraction(data["alpha"])
-    return GeometricLaw(Privacy(-log_fraction(alpha) if alpha < 1 else 0.0, alpha, exact_alpha=alpha))
+    return GeometricLaw(EpsilonOrAlpha(-log_fraction(alpha) if alpha < 1 else 0.0, alpha, exact_alpha=alpha))
 
 
 LAWS: Mapping[str, Callable[[Mapping[str, Any]], NoiseLaw]] = {
@@ -56,7 +56,7 @@ LAWS: Mapping[str, Callable[[Mapping[str, Any]], NoiseLaw]] = {
 def law_from_data(data: Mapping[str, Any]) -> NoiseLaw:
     """The law that was written down.
 
-    >>> law = GeometricLaw(Privacy(0.25, None, exact_eps=Fraction(1, 4)))
+    >>> law = GeometricLaw(EpsilonOrAlpha(0.25, None, exact_eps=Fraction(1, 4)))
     >>> law_from_data(law_to_data(law)) == law
     True
     """
@@ -66,4 +66,4 @@ def law_from_data(data: Mapping[str, Any]) -> NoiseLaw:
             raise ValueError
         return found
     except (ArithmeticError, KeyError, TypeError, ValueError):
-        raise MechanismError(f"{brief(data)} is no law of noise that this version knows") from None
+        raise MechanismError(f"{abbreviated(data)} is no law of noise that this version knows") from None

@@ -16,18 +16,25 @@ from typing import ClassVar
 import numpy as np
 
 from sievert.arrays import FloatArray
-from sievert.channels._rho import rho_of_eps, rho_of_geometric, rho_of_stairs
+from sievert.channels._zcdp import rho_of_eps, rho_of_geometric, rho_of_stairs
 from sievert.errors import MechanismError
 from sievert.numerics import log_fraction, number, read_eps, rounded_up
 
-__all__ = ["GeometricLaw", "NoiseLaw", "Privacy", "StaircaseLaw", "log_tail", "two_sided_noise"]
+__all__ = [
+    "EpsilonOrAlpha",
+    "GeometricLaw",
+    "NoiseLaw",
+    "StaircaseLaw",
+    "geometric_log_tail",
+    "sample_geometric",
+]
 
 # Below this ε powers of what lies below a stair overflow, and stairs are an exponential to the last digit.
 TINY_EPS = 1e-90
 
 
 @dataclass(frozen=True)
-class Privacy:
+class EpsilonOrAlpha:
     """How far apart one unit makes two outputs.
 
     Attributes
@@ -46,7 +53,7 @@ class Privacy:
     def written(self) -> tuple[str, Fraction]:
         """The parameter that was given, by its name.
 
-        >>> Privacy(0.5, None).written, Privacy(0.5, None, exact_alpha=Fraction(3, 5)).written
+        >>> EpsilonOrAlpha(0.5, None).written, EpsilonOrAlpha(0.5, None, exact_alpha=Fraction(3, 5)).written
         (('eps', Fraction(1, 2)), ('alpha', Fraction(3, 5)))
         """
         if self.exact_eps is not None:
@@ -154,7 +161,7 @@ class NoiseLaw(ABC):
 class GeometricLaw(NoiseLaw):
     """Two-sided geometric noise, P(z) = (1-α)/(1+α)·α^|z|: the discrete Laplace (Fernandes, Lem 3.6)."""
 
-    level: Privacy
+    level: EpsilonOrAlpha
     is_log_concave: ClassVar[bool] = True
 
     def log_pmf(self, z: FloatArray) -> FloatArray:
@@ -163,7 +170,7 @@ class GeometricLaw(NoiseLaw):
             return np.asarray(np.log(np.tanh(eps / 2)) - np.where(z == 0, 0.0, eps * np.abs(z)))
 
     def log_upper(self, k: FloatArray) -> FloatArray:
-        return log_tail(np.asarray(k, dtype=np.float64), self.level.eps)
+        return geometric_log_tail(np.asarray(k, dtype=np.float64), self.level.eps)
 
     def eps_of(self, steps: Fraction) -> Fraction:
         return self.level.times(steps)
@@ -181,7 +188,7 @@ class GeometricLaw(NoiseLaw):
         )
 
     def simulated(self, generator: np.random.Generator, count: int) -> FloatArray:
-        return two_sided_noise(generator, self.level.eps, count)
+        return sample_geometric(generator, self.level.eps, count)
 
     def words(self) -> str:
         name, value = self.level.written
@@ -329,7 +336,7 @@ def _best_top(eps: float, width: int) -> int:
     return min(sorted(near), key=lambda top: _mean_of_stairs(eps, width, float(top)))
 
 
-def log_tail(k: FloatArray, eps: float) -> FloatArray:
+def geometric_log_tail(k: FloatArray, eps: float) -> FloatArray:
     """log P(noise ≥ k): alpha^k/(1+alpha) for k ≥ 0, 1 - alpha^(1-k)/(1+alpha) for k < 0."""
     normaliser = math.log1p(math.exp(-eps))
     with np.errstate(over="ignore"):
@@ -338,7 +345,7 @@ def log_tail(k: FloatArray, eps: float) -> FloatArray:
     return np.where(k >= 0, upper, lower)
 
 
-def two_sided_noise(generator: np.random.Generator, eps: float, count: int) -> FloatArray:
+def sample_geometric(generator: np.random.Generator, eps: float, count: int) -> FloatArray:
     """Differences of two geometric draws, P(draw ≥ k) = e^(-eps·k); as floats, since tiny eps draws far."""
     if eps == 0:
         return np.where(generator.random(count) < 0.5, -np.inf, np.inf)

@@ -20,17 +20,17 @@ from numpy.typing import NDArray
 
 from sievert.arrays import FloatArray
 from sievert.channels._channel import Channel
+from sievert.channels._constructors import Form
 from sievert.channels._laws import NoiseLaw
-from sievert.channels._making import Form
 from sievert.errors import ChannelError, MechanismError, TooLargeError
 from sievert.numerics import generator_of, number
 from sievert.policies import Policy, Sensitivity, Statistic
 
 __all__ = [
-    "CellNoise",
-    "GroupNoise",
+    "GroupedSumNoise",
+    "HistogramNoise",
     "NoiseChannel",
-    "SumNoise",
+    "ScalarNoise",
     "TableNoise",
 ]
 
@@ -187,13 +187,13 @@ class TableNoise(NoiseChannel):
         return f"{self.law.words()} for each step of {number(step)}{clamped}"
 
 
-class SumNoise(TableNoise):
+class ScalarNoise(TableNoise):
     """Noise on one number: a count or a sum."""
 
 
-class CellNoise(TableNoise):
+class HistogramNoise(TableNoise):
     """Noise in every cell of a histogram."""
 
 
-class GroupNoise(TableNoise):
+class GroupedSumNoise(TableNoise):
     """Noise in every cell of a table of sums, to which records add more than one step."""

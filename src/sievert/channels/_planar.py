@@ -19,7 +19,7 @@ from scipy.special import gammaincinv
 from sievert.arrays import FloatArray, IntArray
 from sievert.channels._channel import Channel
 from sievert.channels._lattice import Lattice, LatticeSums, lattice_sums
-from sievert.channels._laws import Privacy
+from sievert.channels._laws import EpsilonOrAlpha
 from sievert.channels._noise import NoiseChannel
 from sievert.channels._plane_kernels import LogKernels
 from sievert.channels._plane_products import PlaneProducts
@@ -54,7 +54,7 @@ class PlanarNoise(NoiseChannel):
         self.region, self.eps = region, eps
         super().__init__()
         step = eps * Fraction(str(region.cell))
-        self.level = Privacy(float(step), None, exact_eps=step)
+        self.level = EpsilonOrAlpha(float(step), None, exact_eps=step)
 
     @property
     def written(self) -> tuple[str, Fraction]:

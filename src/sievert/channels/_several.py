@@ -1,10 +1,10 @@
 """Several tables of the same records with noise of their own, and a quantile on a public grid.
 
 Noise is independent, so that costs add up over the tables for every pair of values, and the release costs
-the largest sum (`policies.largest_cost`). The exponential mechanism chooses a grid point g with probability
-proportional to e^(-ε'·d(g)), where d(g) is how far the number of records on either side of g is from the
-quantile's; a record moves d by at most `sensitivity`, up on one side of the quantile and down on the other,
-so that ε' = ε/(2·sensitivity) keeps ε (McSherry and Talwar 2007; Smith 2011).
+the largest sum (`policies.joint_sensitivity`). The exponential mechanism chooses a grid point g with
+probability proportional to e^(-ε'·d(g)), where d(g) is how far the number of records on either side of g is
+from the quantile's; a record moves d by at most `sensitivity`, up on one side of the quantile and down on
+the other, so that ε' = ε/(2·sensitivity) keeps ε (McSherry and Talwar 2007; Smith 2011).
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from typing import Any
 import numpy as np
 
 from sievert.arrays import FloatArray, IndexArray, IntArray
-from sievert.channels._laws import GeometricLaw, NoiseLaw, Privacy
+from sievert.channels._laws import EpsilonOrAlpha, GeometricLaw, NoiseLaw
 from sievert.channels._noise import NoiseChannel, TableNoise
-from sievert.channels._rho import rho_of_selection
+from sievert.channels._zcdp import rho_of_selection
 from sievert.numerics import log_sum, number
 from sievert.policies import (
     CellCost,
+    GridConfig,
     JointMove,
-    LargestCost,
-    OnGrid,
+    JointSensitivity,
     Policy,
     Statistic,
     joint_moves,
-    largest_cost,
+    joint_sensitivity,
 )
 
-__all__ = ["MeanOf", "QuantileNoise", "SeveralNoise"]
+__all__ = ["DerivedMean", "JointNoise", "QuantileNoise"]
 
 
 @dataclass(frozen=True)
-class MeanOf:
+class DerivedMean:
     """A mean over a private number of records: which table is the sum about `middle`, which the number."""
 
     name: str
@@ -64,7 +64,7 @@ class QuantileNoise(NoiseChannel):
     def __init__(
         self,
         statistic: Statistic,
-        order: OnGrid,
+        order: GridConfig,
         eps: Fraction,
         sensitivity: Fraction,
         alone: Fraction,
@@ -125,7 +125,7 @@ class QuantileNoise(NoiseChannel):
         )
 
 
-class SeveralNoise(NoiseChannel):
+class JointNoise(NoiseChannel):
     """Several tables of the same records, each with noise of its own.
 
     Parameters
@@ -143,16 +143,16 @@ class SeveralNoise(NoiseChannel):
         names: Sequence[str],
         policy: Policy,
         absence: bool = False,
-        means: Sequence[MeanOf] = (),
+        means: Sequence[DerivedMean] = (),
     ) -> None:
         super().__init__()
         self.parts, self.names = tuple(parts), tuple(names)
         self.policy, self.absence, self.means = policy, absence, tuple(means)
 
-    def among(self, policy: Policy, chosen: IndexArray, absence: bool | None = None) -> SeveralNoise:
+    def among(self, policy: Policy, chosen: IndexArray, absence: bool | None = None) -> JointNoise:
         """The same noise for some of the values, as another policy has them."""
         left_out = self.absence if absence is None else absence
-        return SeveralNoise([_among(p, chosen) for p in self.parts], self.names, policy, left_out)
+        return JointNoise([_among(p, chosen) for p in self.parts], self.names, policy, left_out)
 
     @property
     def tables(self) -> tuple[Statistic, ...]:
@@ -165,24 +165,24 @@ class SeveralNoise(NoiseChannel):
         return all(isinstance(part, QuantileNoise) or part.keeps_eps for part in self.parts)
 
     @cached_property
-    def joint(self) -> LargestCost:
+    def joint(self) -> JointSensitivity:
         """What all cost together in ε, with the pair that attains it."""
         return self.largest(in_rho=False)
 
     @cached_property
-    def joint_rho(self) -> LargestCost:
+    def joint_rho(self) -> JointSensitivity:
         """What all cost together in ρ, with the pair that attains it."""
         return self.largest(in_rho=True)
 
     @property
-    def charged(self) -> LargestCost:
+    def charged(self) -> JointSensitivity:
         """What all cost together: in ε, or in ρ where some noise keeps no ε."""
         return self.joint if self.keeps_eps else self.joint_rho
 
-    def largest(self, in_rho: bool, multiple: int = 1) -> LargestCost:
+    def largest(self, in_rho: bool, multiple: int = 1) -> JointSensitivity:
         """What all cost for the worst pair, of which so many records move alike."""
         costs = [self._cell_rho(part) if in_rho else _cell_eps(part) for part in self.parts]
-        return largest_cost(
+        return joint_sensitivity(
             self.policy,
             self.tables,
             costs,
@@ -208,7 +208,7 @@ class SeveralNoise(NoiseChannel):
                 found += [(part.law, multiple * size) for size in steps]
             elif steps:
                 eps = part.cell_eps(multiple * sum(steps))
-                found.append((GeometricLaw(Privacy(float(eps), None, exact_eps=eps)), 1))
+                found.append((GeometricLaw(EpsilonOrAlpha(float(eps), None, exact_eps=eps)), 1))
         return found
 
     def _cell_rho(self, part: TableNoise | QuantileNoise) -> CellCost:

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from sievert.arrays import FloatArray, IndexArray
 from sievert.channels._channel import Channel, Level, label_array
 from sievert.channels._composition import require_dense
-from sievert.channels._laws import Privacy
-from sievert.channels._making import ROW_SUM_TOLERANCE, Form
+from sievert.channels._constructors import ROW_SUM_TOLERANCE, Form
+from sievert.channels._laws import EpsilonOrAlpha
 from sievert.errors import ChannelError
 from sievert.numerics import generator_of, holds_masked
 from sievert.spaces import Edges, EvenNumbers, Labels, Metric, labels_or_range
@@ -287,7 +287,7 @@ class ResponseChannel(StructuredChannel):
     def __init__(
         self,
         size: int,
-        level: Privacy,
+        level: EpsilonOrAlpha,
         labels: Iterable[object] | None = None,
     ) -> None:
         super().__init__("log" if level.alpha is None else "exact", (size, size), labels, labels)

@@ -15,7 +15,7 @@ import numpy as np
 from sievert.arrays import FloatArray
 from sievert.channels._laws import NoiseLaw
 from sievert.errors import MechanismError
-from sievert.numerics import brief, log_sum, whole
+from sievert.numerics import abbreviated, log_sum, whole
 
 __all__ = ["TotalError", "clamped_bias", "total_error"]
 
@@ -63,13 +63,13 @@ def total_error(law: NoiseLaw, cells: int, confidence: float = 0.95) -> TotalErr
 
     Examples
     --------
-    >>> from sievert.channels import GeometricLaw, Privacy
-    >>> total_error(GeometricLaw(Privacy(0.5, None)), 4).radius
+    >>> from sievert.channels import GeometricLaw, EpsilonOrAlpha
+    >>> total_error(GeometricLaw(EpsilonOrAlpha(0.5, None)), 4).radius
     11
     """
     count = whole("cells", cells, MechanismError)
     if not 0 < confidence < 1:
-        raise MechanismError(f"confidence is {brief(confidence)}; give a number between 0 and 1")
+        raise MechanismError(f"confidence is {abbreviated(confidence)}; give a number between 0 and 1")
     deviation = law.deviation * math.sqrt(count)
     target = math.log1p(-confidence)
     if count == 1:
@@ -143,8 +143,8 @@ def clamped_bias(law: NoiseLaw) -> float:
 
     Examples
     --------
-    >>> from sievert.channels import GeometricLaw, Privacy
-    >>> round(clamped_bias(GeometricLaw(Privacy(0.5, None))), 6)
+    >>> from sievert.channels import GeometricLaw, EpsilonOrAlpha
+    >>> round(clamped_bias(GeometricLaw(EpsilonOrAlpha(0.5, None))), 6)
     0.959517
     """
     return law.mean_error / 2

@@ -26,7 +26,7 @@ from sievert.channels._privacy import (
     privacy_vulnerability,
 )
 from sievert.errors import ChannelError, MetricError, PolicyError
-from sievert.numerics import brief, exp_excess, log_sum, probability, taken
+from sievert.numerics import abbreviated, exp_excess, log_sum, probability, taken
 from sievert.policies import Answers, Policy, Query, query_over
 from sievert.results import Result, guarded
 from sievert.spaces import Edges, Graph, Metric, align, floats, iterable
@@ -114,7 +114,9 @@ def neighbours_of(against: Against, query: Query | None = None) -> tuple[tuple[H
     if isinstance(against, Metric):
         rows, columns = np.nonzero(np.triu(np.isfinite(against.matrix), 1))
         return tuple(against.points), Edges(np.column_stack([rows, columns]), against.matrix[rows, columns])
-    raise PolicyError(f"policy is {brief(against)}; give a Policy, a Metric, a Graph or a query's answers")
+    raise PolicyError(
+        f"policy is {abbreviated(against)}; give a Policy, a Metric, a Graph or a query's answers"
+    )
 
 
 def _arcs(
@@ -195,7 +197,7 @@ def delta_curve(
 def _levels(eps: ArrayLike) -> FloatArray:
     levels = np.atleast_1d(floats(eps, "eps", ChannelError, "give numbers ≥ 0 (nats)"))
     if levels.ndim != 1 or not (levels >= 0).all():
-        raise ChannelError(f"eps is {brief(eps)}; give numbers ≥ 0 (nats)")
+        raise ChannelError(f"eps is {abbreviated(eps)}; give numbers ≥ 0 (nats)")
     return levels
 
 
@@ -356,7 +358,7 @@ def tradeoff_function(
             raise ChannelError("query goes with a policy; between two inputs of the channel leave it out")
         finite = finite_channel(channel)
         if not isinstance(pair, list | tuple) or len(pair) != 2:
-            raise ChannelError(f"pair is {brief(pair)}; give two inputs of the channel")
+            raise ChannelError(f"pair is {abbreviated(pair)}; give two inputs of the channel")
         a, b = (finite.input_index(item) for item in pair)
         rows = _Rows(finite.log_matrix, finite.relative_logs)
         apart = _total_variation(rows, np.array([[a, b]]))
@@ -448,7 +450,7 @@ def renyi_curve(
     given = orders if listed else taken("orders", orders, ChannelError, "orders")
     wanted = np.atleast_1d(floats(given, "orders", ChannelError, "give numbers ≥ 0"))
     if not len(wanted) or wanted.ndim != 1 or not (wanted >= 0).all():
-        raise ChannelError(f"orders is {brief(given)}; give numbers ≥ 0")
+        raise ChannelError(f"orders is {abbreviated(given)}; give numbers ≥ 0")
     rows, labels, pairs, _ = _arcs(channel, policy_or_metric, query)
     best = np.zeros(len(wanted))
     where = np.full(len(wanted), -1, dtype=np.intp)

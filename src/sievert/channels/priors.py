@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sievert.channels._channel import Channel
 from sievert.errors import PriorError, TooLargeError
-from sievert.numerics import as_fraction, brief, count_of, is_exact, non_negative, readable, whole
+from sievert.numerics import abbreviated, as_fraction, count_of, is_exact, non_negative, readable, whole
 from sievert.spaces import Labels, LazyLabels, by_label, column_of, labels_of, shown
 
 __all__ = [
@@ -139,7 +139,7 @@ def _count(position: int, count: Any) -> Fraction:
         value = Fraction(-1)
     if value < 0:
         raise PriorError(
-            f"counts: entry {position} is {brief(count)}; counts must be finite numbers ≥ 0"
+            f"counts: entry {position} is {abbreviated(count)}; counts must be finite numbers ≥ 0"
         ) from None
     return value
 
@@ -263,5 +263,5 @@ def _probability(position: int, item: Any, exact: bool) -> Any:
     except ValueError:
         value = Fraction(-1)
     if value < 0:
-        raise PriorError(f"{where} is {brief(item)}; it must be a finite number ≥ 0")
+        raise PriorError(f"{where} is {abbreviated(item)}; it must be a finite number ≥ 0")
     return value if exact else float(value)

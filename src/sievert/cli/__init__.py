@@ -103,19 +103,19 @@ def _run(arguments: list[str]) -> int:
 def _app(arguments: list[str]) -> Any:
     """Every command; the studio alone where it is named, for its page is to be there at once."""
     if arguments[:1] == ["studio"]:
-        from sievert.cli._options import door
+        from sievert.cli._options import command_group
         from sievert.cli.studio import studio
 
-        return door(studio)
+        return command_group(studio)
     from sievert.cli.app import app
 
     return app
 
 
 def _named(file: object) -> str:
-    from sievert.numerics import brief
+    from sievert.numerics import abbreviated
 
-    return brief(file)
+    return abbreviated(file)
 
 
 def _words(problem: OSError) -> str:

@@ -8,12 +8,12 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sievert.cli._present import Asked, present, progress_bar
+from sievert.cli._present import OutputFiles, present, progress_bar
 from sievert.cli._streams import say_how_it_fits
 from sievert.errors import EstimationError, FileError, TooLargeError
 
 if TYPE_CHECKING:
-    from sievert.files import Described, TextScenario, VectorScenario
+    from sievert.files import DocumentsScenario, Scenario, VectorsScenario
     from sievert.proofs import Proof
     from sievert.results import Result
 
@@ -33,7 +33,7 @@ class _Answers:
     page: Callable[[Any, Any, str], str]
 
 
-def _answers(scenario: Described) -> _Answers:
+def _answers(scenario: Scenario) -> _Answers:
     """The one place that tells kinds of files apart."""
     if scenario.table == "documents":
         from sievert.questions import documents
@@ -54,13 +54,13 @@ def _answers(scenario: Described) -> _Answers:
     )
 
 
-def _scenario(file: Path) -> TextScenario | VectorScenario | None:
+def _scenario(file: Path) -> DocumentsScenario | VectorsScenario | None:
     from sievert.files import described
 
     return described(file)
 
 
-def _only(scenario: Described, without: Mapping[str, object]) -> None:
+def _only(scenario: Scenario, without: Mapping[str, object]) -> None:
     """Refuse options that say nothing about such files."""
     # A number that is given is given, 0 too.
     absent = (type(None), bool, list, tuple)
@@ -73,7 +73,7 @@ def _only(scenario: Described, without: Mapping[str, object]) -> None:
 
 
 def _show(
-    found: Result, scenario: Described, asked: Asked, as_json: bool, good: bool, **further: Any
+    found: Result, scenario: Scenario, asked: OutputFiles, as_json: bool, good: bool, **further: Any
 ) -> None:
     shown = _answers(scenario)
     present(
@@ -94,9 +94,9 @@ def audit(file: Path, force: bool, as_json: bool, report: Path | None, proof: Pa
     if scenario is None:
         return False
     from sievert.questions.audit import audit as audit_of
-    from sievert.release import drawn_proof
+    from sievert.release import mechanism_proof
 
-    asked = Asked(scenario.reads(), force, report=report, proof=proof)
+    asked = OutputFiles(scenario.reads(), force, report=report, proof=proof)
     with progress_bar():
         found: Any = audit_of(scenario)
     _show(
@@ -105,7 +105,7 @@ def audit(file: Path, force: bool, as_json: bool, report: Path | None, proof: Pa
         asked,
         as_json,
         found.passed,
-        proof=lambda: drawn_proof(scenario),
+        proof=lambda: mechanism_proof(scenario),
         about=(file,),
         data={"passed": found.passed},
         holds=found.passed,
@@ -113,11 +113,11 @@ def audit(file: Path, force: bool, as_json: bool, report: Path | None, proof: Pa
     return True
 
 
-def law_of(scenario: Described, *, required: bool) -> Callable[[], Proof | str]:
+def law_of(scenario: Scenario, *, required: bool) -> Callable[[], Proof | str]:
     """The proof of what a release of any file draws from, or why there is none; refused if it is required."""
-    from sievert.release import drawn_proof
+    from sievert.release import mechanism_proof
 
-    found = cache(lambda: drawn_proof(scenario))
+    found = cache(lambda: mechanism_proof(scenario))
     if required and isinstance(found(), str):
         raise FileError(f"{scenario.source}: what is released has no proof: {found()}")
     return found
@@ -139,10 +139,10 @@ def answer(
     scenario = _scenario(file)
     if scenario is None:
         return False
-    from sievert.files import identified
+    from sievert.files import bind_proof
 
     _only(scenario, without or {})
-    asked = Asked(scenario.reads(), force, output=output, proof=proof, report=report)
+    asked = OutputFiles(scenario.reads(), force, output=output, proof=proof, report=report)
     with progress_bar():
         found = _answers(scenario).about(question, scenario, **given)
     if output is not None and found.chosen is not None:
@@ -156,7 +156,7 @@ def answer(
         proof=lambda: (
             found.unproved
             if found.certificate is None
-            else identified(found.certificate, scenario, **found.told)
+            else bind_proof(found.certificate, scenario, **found.told)
         ),
         about=(file,),
     )
@@ -178,21 +178,21 @@ def estimate(
         return False
     if scenario.table == "vectors":
         return answer("estimate", file, force, as_json, report, proof, without={**without, **given})
-    from sievert.files import identified
+    from sievert.files import bind_proof
     from sievert.questions.documents import estimate_documents, prove_estimate
     from sievert.questions.estimate import reports_beside
     from sievert.report.estimate import lines, page
 
     texts: Any = scenario
     _only(texts, without)
-    asked = Asked([*texts.reads(), texts.released], force, proof=proof, report=report)
+    asked = OutputFiles([*texts.reads(), texts.released], force, proof=proof, report=report)
     with progress_bar():
         found = estimate_documents(texts, **given)
 
     def certificate() -> Proof | str:
         try:
             named = reports_beside(texts, given["reports"])
-            return identified(prove_estimate(texts, found), texts, column=given["column"], reports=named)
+            return bind_proof(prove_estimate(texts, found), texts, column=given["column"], reports=named)
         except (EstimationError, TooLargeError) as problem:
             return str(problem)
 
@@ -213,13 +213,13 @@ def attack(
     file: Path, force: bool, as_json: bool, report: Path | None, eps: list[float] | None, device: str | None
 ) -> None:
     """Attack documents; any other file is refused."""
-    from sievert.files import TextScenario
+    from sievert.files import DocumentsScenario
     from sievert.questions.documents import attack_documents
 
     scenario = _scenario(file)
-    if not isinstance(scenario, TextScenario):
+    if not isinstance(scenario, DocumentsScenario):
         raise FileError(f"{file}: has no [documents]; an attack needs documents whose authors are known")
-    asked = Asked(scenario.reads(), force, report=report)
+    asked = OutputFiles(scenario.reads(), force, report=report)
     with progress_bar():
         found = attack_documents(scenario, eps, device)
     _show(found, scenario, asked, as_json, True)
@@ -237,7 +237,7 @@ def compare(
         raise FileError(f"{first} and {second}: only one has [{table}]; compare two files of one kind")
     from sievert.files import digest_of
 
-    asked = Asked([*one.reads(), *other.reads()], force, proof=proof, report=report)
+    asked = OutputFiles([*one.reads(), *other.reads()], force, proof=proof, report=report)
     found = _answers(one).compare(one, other)
     _show(
         found,
@@ -275,7 +275,7 @@ def release(
     from sievert.release import preview as look
     from sievert.release import run
 
-    asked = Asked(scenario.reads(), force, proof=proof, report=report)
+    asked = OutputFiles(scenario.reads(), force, proof=proof, report=report)
     law = law_of(scenario, required=proof is not None)
     if preview:
         would: Any = look(scenario, output=given["output"], despite_accept=given["despite_accept"])

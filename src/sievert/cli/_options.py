@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-__all__ = ["TYPED", "door", "number", "real_option", "whole_number", "whole_option"]
+__all__ = ["TYPED", "command_group", "number", "real_option", "whole_number", "whole_option"]
 
 # Beyond these, products and squares of numbers are no floats.
 LEAST, LARGEST = 1e-300, 1e300
@@ -21,7 +21,7 @@ LEAST, LARGEST = 1e-300, 1e300
 TYPED: ContextVar[tuple[str, ...]] = ContextVar("TYPED", default=())
 
 
-def door(*commands: Callable[..., Any]) -> typer.Typer:
+def command_group(*commands: Callable[..., Any]) -> typer.Typer:
     """The command `sievert` with some of its commands."""
     found = typer.Typer(
         name="sievert",
@@ -102,6 +102,6 @@ def whole_number(written: str | int) -> int:
 
 
 def _refused(text: str, what: str) -> typer.BadParameter:
-    from sievert.numerics import brief
+    from sievert.numerics import abbreviated
 
-    return typer.BadParameter(f"{brief(text)} is not {what}.")
+    return typer.BadParameter(f"{abbreviated(text)} is not {what}.")

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AsJson",
-    "Asked",
     "Device",
     "Force",
+    "OutputFiles",
     "ProofPath",
     "folded",
     "present",
@@ -54,7 +54,7 @@ Device = Annotated[
 Force = Annotated[bool, typer.Option("--force", help="Replace results that are there already.")]
 
 
-class Asked(Outputs):
+class OutputFiles(Outputs):
     """The files that a command was asked to write, by their options; refused before any work is done."""
 
     def __init__(self, reads: Iterable[Path], force: bool, **paths: Path | None) -> None:
@@ -67,7 +67,7 @@ class Asked(Outputs):
 def present(
     result: Result,
     sections: Callable[[Any], Iterable[tuple[str, list[str]]]],
-    asked: Asked,
+    asked: OutputFiles,
     *,
     json: bool,
     page: Callable[[str], str] | None = None,
@@ -120,7 +120,7 @@ def _print(
 
 
 def _keep(
-    asked: Asked,
+    asked: OutputFiles,
     page: Callable[[str], str] | None,
     proof: Callable[[], Proof | str] | None,
     about: Sequence[Path],
@@ -157,7 +157,7 @@ def _with_proof(page: str, proof: Callable[[], Proof | str] | None) -> str:
     return page_with_proof(page, proof())
 
 
-def _save(asked: Asked, path: Path, certificate: Proof | str) -> str:
+def _save(asked: OutputFiles, path: Path, certificate: Proof | str) -> str:
     """Save a proof; why there is none, or nothing."""
     from sievert.proofs import save_proof
 
@@ -288,7 +288,7 @@ def progress_bar() -> Iterator[Callable[[str, int, int | None], None]]:
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-    from sievert.numerics import listening
+    from sievert.numerics import progress_listener
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=terminal(stderr=True), transient=True) as bar:
@@ -299,5 +299,5 @@ def progress_bar() -> Iterator[Callable[[str, int, int | None], None]]:
                 tasks[what] = bar.add_task(what[0].upper() + what[1:], total=total)
             bar.update(tasks[what], completed=done, total=total)
 
-        with listening(show):
+        with progress_listener(show):
             yield show

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sievert.cli._options import door
+from sievert.cli._options import command_group
 from sievert.cli.attack import attack
 from sievert.cli.audit import audit
 from sievert.cli.breach import breach
@@ -22,7 +22,7 @@ from sievert.cli.verify import verify
 
 __all__ = ["app"]
 
-app = door(
+app = command_group(
     attack,
     audit,
     breach,

@@ -11,12 +11,12 @@ import typer
 
 from sievert.cli import _described as others
 from sievert.cli._options import real_option, whole_option
-from sievert.cli._present import AsJson, Asked, Force, present, print_table, progress_bar
+from sievert.cli._present import AsJson, Force, OutputFiles, present, print_table, progress_bar
 
 if TYPE_CHECKING:
     from sievert.proofs import Proof
     from sievert.questions.audit import Audit
-    from sievert.questions.samples import SamplesAudit
+    from sievert.questions.samples import SamplesAnswer
 
 __all__ = ["audit"]
 
@@ -62,15 +62,17 @@ def audit(
     Exit code 0: the promise and every limit of [accept] hold; 1: one does not; 2: bad input.
     """
     from sievert.errors import MechanismError
-    from sievert.files import load_scenario
+    from sievert.files import load_policy_scenario
 
     if samples is not None:
         if report is not None:
             raise MechanismError("--report goes without --samples; use --json to keep what the runs show")
         from sievert.questions.samples import samples_audit
 
-        scenario = None if file is None else load_scenario(file)
-        asked = Asked([samples] if scenario is None else [samples, *scenario.reads()], force, proof=proof)
+        scenario = None if file is None else load_policy_scenario(file)
+        asked = OutputFiles(
+            [samples] if scenario is None else [samples, *scenario.reads()], force, proof=proof
+        )
         if seed is None and proof is not None:
             # A check of the proof splits the runs as they were split here.
             seed = randbelow(2**32)
@@ -86,25 +88,25 @@ def audit(
     if others.audit(file, force, as_json, report, proof):
         return
     from sievert.questions.audit import audit as run_audit
-    from sievert.release import drawn_proof
+    from sievert.release import mechanism_proof
     from sievert.report.audit import page_of, table
 
-    scenario = load_scenario(file)
-    asked = Asked(scenario.reads(), force, report=report, proof=proof)
+    scenario = load_policy_scenario(file)
+    asked = OutputFiles(scenario.reads(), force, report=report, proof=proof)
     with progress_bar():
         found = run_audit(scenario)
     _present(
         found,
         asked,
         as_json,
-        lambda: drawn_proof(scenario),
+        lambda: mechanism_proof(scenario),
         (file,),
         page_of(found, scenario),
         lambda: print_table(*table(found), named=True),
     )
 
 
-def _proof_of(found: SamplesAudit, about: tuple[Path, ...], told: Mapping[str, Any]) -> Proof | str:
+def _proof_of(found: SamplesAnswer, about: tuple[Path, ...], told: Mapping[str, Any]) -> Proof | str:
     """The proof of what the runs show, named after them and the file; else why there is none."""
     from sievert.files import digest_of
 
@@ -116,8 +118,8 @@ def _proof_of(found: SamplesAudit, about: tuple[Path, ...], told: Mapping[str, A
 
 
 def _present(
-    found: Audit | SamplesAudit,
-    asked: Asked,
+    found: Audit | SamplesAnswer,
+    asked: OutputFiles,
     as_json: bool,
     proof: Callable[[], Proof | str],
     about: tuple[Path, ...],

@@ -9,7 +9,7 @@ import typer
 
 from sievert.cli import _described as others
 from sievert.cli._options import real_option
-from sievert.cli._present import AsJson, Asked, Force, present, print_table, progress_bar
+from sievert.cli._present import AsJson, Force, OutputFiles, present, print_table, progress_bar
 
 __all__ = ["breach"]
 
@@ -35,7 +35,7 @@ def breach(
     as_json: AsJson = False,
 ) -> None:
     """Say what repeated answers give away, and how many it takes to know."""
-    from sievert.files import load_scenario
+    from sievert.files import load_policy_scenario
     from sievert.questions.breach import breach_of, read_range
     from sievert.report.breach import lines, page, table
 
@@ -43,8 +43,8 @@ def breach(
     without = {"about": about, "level": level}
     if others.answer("breach", file, force, as_json, report, observations=counts, without=without):
         return
-    scenario = load_scenario(file)
-    asked = Asked(scenario.reads(), force, report=report)
+    scenario = load_policy_scenario(file)
+    asked = OutputFiles(scenario.reads(), force, report=report)
     with progress_bar():
         result = breach_of(scenario, counts, about or (), level)
     present(

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sievert.cli import _described as others
-from sievert.cli._present import AsJson, Asked, Force, ProofPath, present
+from sievert.cli._present import AsJson, Force, OutputFiles, ProofPath, present
 
 if TYPE_CHECKING:
     from sievert.channels import Channel
-    from sievert.files import Scenario
+    from sievert.files import PolicyScenario
     from sievert.proofs import Proof
 
 __all__ = ["compare"]
@@ -32,13 +32,17 @@ def compare(
     """
     if others.compare(first, second, force, as_json, report, proof):
         return
-    from sievert.files import Scenario, digest_of
+    from sievert.files import PolicyScenario, digest_of
     from sievert.questions.compare import replacement
     from sievert.report.compare import lines, page
 
     loaded = _one(first), _one(second)
-    reads = [first, second, *(path for item in loaded if isinstance(item, Scenario) for path in item.reads())]
-    asked = Asked(reads, force, report=report, proof=proof)
+    reads = [
+        first,
+        second,
+        *(path for item in loaded if isinstance(item, PolicyScenario) for path in item.reads()),
+    ]
+    asked = OutputFiles(reads, force, report=report, proof=proof)
     result = replacement(*loaded, (first.name, second.name))
     main = result.comparison.forward[0]
     certificate = main.certificate
@@ -60,11 +64,11 @@ def compare(
     )
 
 
-def _one(path: Path) -> Scenario | Channel | Proof:
+def _one(path: Path) -> PolicyScenario | Channel | Proof:
     from sievert.channels import Channel
-    from sievert.files import Scenario, load
+    from sievert.files import PolicyScenario, load
     from sievert.proofs import Proof
 
     found = load(path)
-    assert isinstance(found, Scenario | Channel | Proof)
+    assert isinstance(found, PolicyScenario | Channel | Proof)
     return found

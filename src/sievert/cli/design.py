@@ -12,9 +12,9 @@ from sievert.cli import _described as others
 from sievert.cli._options import real_option
 from sievert.cli._present import (
     AsJson,
-    Asked,
     Device,
     Force,
+    OutputFiles,
     ProofPath,
     folded,
     present,
@@ -53,16 +53,16 @@ def design(
     if others.answer("design", file, force, as_json, report, proof, without=without, eps=eps, output=output):
         return
     from sievert.errors import FileError
-    from sievert.files import identified, load_scenario
+    from sievert.files import bind_proof, load_policy_scenario
     from sievert.questions.design import announced, channel_suffixes, design_of, require_named
     from sievert.report.design import lines, page, table
 
     target = file.parent / f"{file.stem}-optimal.toml" if output is None else output
     if target.suffix != ".toml":
         raise FileError(f"{target}: the designed file is written to .toml")
-    scenario = load_scenario(file)
+    scenario = load_policy_scenario(file)
     require_named(scenario, target)
-    asked = Asked(scenario.reads(), force, output=target, proof=proof, report=report)
+    asked = OutputFiles(scenario.reads(), force, output=target, proof=proof, report=report)
     for suffix in channel_suffixes(scenario):
         asked.claim(f"the channel ({suffix})", target.with_suffix(suffix))
     if (costs := announced(scenario, gap, device)) is not None:
@@ -84,7 +84,7 @@ def design(
         proof=lambda: (
             str(result.uncertified)
             if result.certificate is None
-            else identified(result.certificate, scenario, eps=eps)
+            else bind_proof(result.certificate, scenario, eps=eps)
         ),
         about=(file,),
         table=None if columns is None else lambda: print_table(*columns, named=True),

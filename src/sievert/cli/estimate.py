@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sievert.cli import _described as others
-from sievert.cli._present import AsJson, Asked, Force, ProofPath, present, progress_bar, terminal
+from sievert.cli._present import AsJson, Force, OutputFiles, ProofPath, present, progress_bar, terminal
 from sievert.cli._streams import plain
 
 if TYPE_CHECKING:
     from sievert.proofs import Proof
-    from sievert.questions.estimate import FileEstimate, FileTable
+    from sievert.questions.estimate import EstimateAnswer, TableEstimateAnswer
 
 __all__ = ["estimate"]
 
@@ -65,11 +65,11 @@ def estimate(
     ):
         return
     from sievert.errors import EstimationError, FileError, TooLargeError
-    from sievert.files import identified, load_scenario
+    from sievert.files import bind_proof, load_policy_scenario
     from sievert.questions.estimate import (
         UNPROVED,
-        FileEstimate,
-        FileTable,
+        EstimateAnswer,
+        TableEstimateAnswer,
         estimate_of,
         estimate_proof,
         reports_beside,
@@ -78,11 +78,11 @@ def estimate(
     from sievert.report.estimate import lines, page
     from sievert.tables import Counted, counts_text
 
-    scenario = load_scenario(file)
+    scenario = load_policy_scenario(file)
     given = reports or []
     named = map(Path, [*given, *(path for pattern in given for path in glob(pattern, recursive=True))])
     reads = [*scenario.reads(), scenario.released, *named]
-    asked = Asked(reads, force, save_counts=save_counts, proof=proof, report=report)
+    asked = OutputFiles(reads, force, save_counts=save_counts, proof=proof, report=report)
     if proof is not None and unproved_estimate(scenario) is not None:
         raise FileError(f"--proof: {unproved_estimate(scenario)}; leave it out")
     with progress_bar():
@@ -90,7 +90,7 @@ def estimate(
             scenario, reports=reports or (), column=column, method=method, interval=interval, public=public
         )
     if save_counts is not None:
-        if not isinstance(result, FileEstimate):
+        if not isinstance(result, EstimateAnswer):
             raise FileError("--save-counts: a released table is not counted; leave it out")
         counted = Counted(Counter(result.reported), result.rows, result.dropped, result.files)
         asked.write_text(save_counts, counts_text(counted))
@@ -103,7 +103,7 @@ def estimate(
         return (
             UNPROVED
             if found is None
-            else identified(found, scenario, column=column, reports=reports_beside(scenario, given))
+            else bind_proof(found, scenario, column=column, reports=reports_beside(scenario, given))
         )
 
     present(
@@ -114,13 +114,13 @@ def estimate(
         page=lambda command: page(result, scenario, command),
         proof=certificate,
         about=(file,),
-        good=isinstance(result, FileTable)
+        good=isinstance(result, TableEstimateAnswer)
         or (result.estimate.total_gap is not None and result.estimate.unique is not False),
         table=lambda: _print_table(result),
     )
 
 
-def _print_table(result: FileEstimate | FileTable) -> None:
+def _print_table(result: EstimateAnswer | TableEstimateAnswer) -> None:
     from rich.table import Table
     from rich.text import Text
 

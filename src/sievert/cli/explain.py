@@ -9,13 +9,13 @@ import typer
 
 from sievert.cli import _described as others
 from sievert.cli._options import real_option, whole_option
-from sievert.cli._present import AsJson, Asked, Force, ProofPath, present, print_json
+from sievert.cli._present import AsJson, Force, OutputFiles, ProofPath, present, print_json
 
 if TYPE_CHECKING:
-    from sievert.files import Scenario
+    from sievert.files import PolicyScenario
     from sievert.limits import WeakestClaim
     from sievert.proofs import Proof
-    from sievert.questions.explain import ClaimReport
+    from sievert.questions.explain import ExplainAnswer
 
 __all__ = ["explain"]
 
@@ -104,7 +104,7 @@ def explain(
 
     scenario = None if file is None else _scenario(file)
     reads = [] if scenario is None else scenario.reads()
-    asked = Asked(reads, force, proof=proof, report=report)
+    asked = OutputFiles(reads, force, proof=proof, report=report)
     stated = {"eps": eps, "delta": delta, "rho": rho, "sigma": sigma, "sensitivity": sensitivity}
     claim = {name: value for name, value in stated.items() if value is not None}
     belief = _prior(prior)
@@ -153,17 +153,17 @@ def explain(
     _present(found, scenario, told, asked, as_json, holds=found.passed)
 
 
-def _scenario(file: Path) -> Scenario:
-    from sievert.files import load_scenario
+def _scenario(file: Path) -> PolicyScenario:
+    from sievert.files import load_policy_scenario
 
-    return load_scenario(file)
+    return load_policy_scenario(file)
 
 
 def _present(
-    found: ClaimReport,
-    scenario: Scenario | None,
+    found: ExplainAnswer,
+    scenario: PolicyScenario | None,
     told: dict[str, Any],
-    asked: Asked,
+    asked: OutputFiles,
     as_json: bool,
     answer: WeakestClaim | None = None,
     holds: bool = True,
@@ -177,9 +177,9 @@ def _present(
             return str(found.explanation.uncertified)
         if scenario is None:
             return proof
-        from sievert.files import identified
+        from sievert.files import bind_proof
 
-        return identified(proof, scenario, **told)
+        return bind_proof(proof, scenario, **told)
 
     present(
         answer if as_json and answer is not None else found,
@@ -196,13 +196,13 @@ def _present(
 
 
 def _accurate(
-    scenario: Scenario | None,
+    scenario: PolicyScenario | None,
     within: float,
     confidence: float | None,
     cells: int | None,
     of: str | None,
     releases: int | None,
-    asked: Asked,
+    asked: OutputFiles,
     as_json: bool,
 ) -> None:
     from sievert.errors import MechanismError
@@ -217,20 +217,20 @@ def _accurate(
 
 
 def _backwards(
-    scenario: Scenario | None,
+    scenario: PolicyScenario | None,
     guess: float,
     solve: str | None,
     claim: dict[str, Any],
     values: int | None,
     prior: list[float] | None,
     releases: int | None,
-    asked: Asked,
+    asked: OutputFiles,
     as_json: bool,
 ) -> None:
     from sievert.errors import MechanismError
     from sievert.limits import weakest_claim
     from sievert.numerics import choice
-    from sievert.questions.explain import weakest_for_file, weakest_report
+    from sievert.questions.explain import weakest_claim_for_file, weakest_report
 
     unknown: Any = solve
     if solve is not None:
@@ -242,7 +242,7 @@ def _backwards(
         count = 1 if releases is None else releases
         found = weakest_claim(guess, unknown, **claim, values=values, prior=prior, releases=count)
     else:
-        found = weakest_for_file(scenario, guess, unknown, releases, **claim)
+        found = weakest_claim_for_file(scenario, guess, unknown, releases, **claim)
     if found.explanation is not None:
         _present(weakest_report(found), scenario, told, asked, as_json, found)
         return

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from sievert.cli import _described as others
-from sievert.cli._present import Asked, Force, present, progress_bar
+from sievert.cli._present import Force, OutputFiles, present, progress_bar
 
 __all__ = ["infer"]
 
@@ -28,12 +28,12 @@ def infer(
     """
     if others.answer("infer", file, force, as_json, report, proof):
         return
-    from sievert.files import identified, load_scenario
+    from sievert.files import bind_proof, load_policy_scenario
     from sievert.questions.infer import infer as run
     from sievert.report.infer import lines, page
 
-    scenario = load_scenario(file)
-    asked = Asked(scenario.reads(), force, report=report, proof=proof)
+    scenario = load_policy_scenario(file)
+    asked = OutputFiles(scenario.reads(), force, report=report, proof=proof)
     with progress_bar():
         result = run(scenario)
     best = result.best
@@ -43,7 +43,7 @@ def infer(
         asked,
         json=as_json,
         page=lambda command: page(result, scenario, command),
-        proof=lambda: str(result.uncertified) if best is None else identified(best.certificate, scenario),
+        proof=lambda: str(result.uncertified) if best is None else bind_proof(best.certificate, scenario),
         about=(file,),
         good=result.passed,
         holds=result.passed,

@@ -13,7 +13,7 @@ from sievert.cli._present import folded
 from sievert.errors import FileError, SievertError
 
 if TYPE_CHECKING:
-    from sievert.files import FirstAnswers
+    from sievert.files import InitAnswers
 
 __all__ = ["init"]
 
@@ -32,7 +32,7 @@ OPTIONS = {
 }
 
 # The answers, the file that they make, and what it says of itself.
-Written = tuple["FirstAnswers", str, str]
+Written = tuple["InitAnswers", str, str]
 
 
 def init(
@@ -66,8 +66,8 @@ def init(
     import os
     import shlex
 
-    from sievert.files import FirstAnswers, Scenario, first_file, public_values, values_of
-    from sievert.questions import headline
+    from sievert.files import InitAnswers, PolicyScenario, initial_file, public_values, values_of
+    from sievert.questions import audit_headline
     from sievert.tables import Outputs
 
     if file.suffix != ".toml":
@@ -85,9 +85,9 @@ def init(
     def tried(chosen: Mapping[str, Any]) -> Written:
         taken = {name: item for name, item in chosen.items() if item is not None}
         said = {"values": proposed, "public": "values" not in taken, **taken}
-        answers = FirstAnswers(**said, data=place, column=released)
-        text = first_file(answers)
-        return answers, text, str(headline(Scenario.from_text(text, file.parent, str(file))))
+        answers = InitAnswers(**said, data=place, column=released)
+        text = initial_file(answers)
+        return answers, text, str(audit_headline(PolicyScenario.from_text(text, file.parent, str(file))))
 
     given: dict[str, Any] = {"values": values, "records": records, "computed": query}
     given |= {"eps": eps, "releases": releases, "guess": guess}

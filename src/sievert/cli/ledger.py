@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sievert.cli._present import AsJson, Asked, Force, present
+from sievert.cli._present import AsJson, Force, OutputFiles, present
 
 __all__ = ["ledger"]
 
@@ -30,7 +30,7 @@ def ledger(
     from sievert.report.ledger import lines, page
 
     _refuse_scenario(budget)
-    asked = Asked([budget, *([] if key is None else [key])], force, report=report)
+    asked = OutputFiles([budget, *([] if key is None else [key])], force, report=report)
     found = account(budget, key=None if key is None else read_key(key), anchor=anchor)
     present(found, lines, asked, json=as_json, page=lambda command: page(found, command))
 
@@ -38,14 +38,14 @@ def ledger(
 def _refuse_scenario(path: Path) -> None:
     """A file that describes a release names its budget; say which one was meant."""
     from sievert.errors import FileError, SievertError
-    from sievert.files import Described, load
+    from sievert.files import Scenario, load
 
     try:
         found = load(path) if path.suffix == ".toml" else None
     except SievertError:
         return
     named = getattr(getattr(found, "document", None), "release", None)
-    if isinstance(found, Described):
+    if isinstance(found, Scenario):
         ledger = getattr(named, "ledger", None)
         where = (
             "names no budget: add ledger to [release]" if ledger is None else f"is {found.folder / ledger}"

@@ -9,7 +9,7 @@ import typer
 
 from sievert.cli import _described as others
 from sievert.cli._options import real_option
-from sievert.cli._present import AsJson, Asked, Force, ProofPath, present, progress_bar
+from sievert.cli._present import AsJson, Force, OutputFiles, ProofPath, present, progress_bar
 
 __all__ = ["limits"]
 
@@ -28,12 +28,12 @@ def limits(
     """Every bound on what a mechanism of this policy could leak, and which of them is exact."""
     if others.answer("limits", file, force, as_json, report, proof, eps=eps):
         return
-    from sievert.files import identified, load_scenario
+    from sievert.files import bind_proof, load_policy_scenario
     from sievert.questions.limits import limit_curves, limits_of
     from sievert.report.limits import lines, page
 
-    scenario = load_scenario(file)
-    asked = Asked(scenario.reads(), force, report=report, proof=proof)
+    scenario = load_policy_scenario(file)
+    asked = OutputFiles(scenario.reads(), force, report=report, proof=proof)
     with progress_bar():
         result = limits_of(scenario, eps)
     certificate = result.database.certificate
@@ -44,7 +44,7 @@ def limits(
         json=as_json,
         page=lambda command: page(result, scenario, limit_curves(scenario, result), command),
         proof=lambda: (
-            str(result.uncertified) if certificate is None else identified(certificate, scenario, eps=eps)
+            str(result.uncertified) if certificate is None else bind_proof(certificate, scenario, eps=eps)
         ),
         about=(file,),
     )

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from sievert.cli._options import whole_option
-from sievert.cli._present import AsJson, Asked, Device, Force, present, progress_bar
+from sievert.cli._present import AsJson, Device, Force, OutputFiles, present, progress_bar
 
 __all__ = ["match"]
 
@@ -33,7 +33,7 @@ def match(
     from sievert.tables import table_bytes
 
     given = read_released_codes(codes)
-    asked = Asked(given.files, force)
+    asked = OutputFiles(given.files, force)
     asked.claim("--output", output)
     with progress_bar():
         found = run(given.users, given.codes, neighbours, given.eps, seed, device)

@@ -11,7 +11,7 @@ import typer
 
 from sievert.cli import _described as others
 from sievert.cli._options import real_option, whole_option
-from sievert.cli._present import AsJson, Asked, Device, Force, present, print_json, progress_bar
+from sievert.cli._present import AsJson, Device, Force, OutputFiles, present, print_json, progress_bar
 from sievert.cli._streams import complain, complain_of_data, confirmed_host, say_how_it_fits
 
 __all__ = ["release"]
@@ -123,13 +123,13 @@ def _release_table(
     given: dict[str, Any],
 ) -> None:
     """Preview or run a release of a table or of every row by itself."""
-    from sievert.files import load_scenario
+    from sievert.files import load_policy_scenario
     from sievert.release import preview as look
     from sievert.release import run
     from sievert.report.release import lines, page
 
-    scenario = load_scenario(file)
-    asked = Asked(scenario.reads(), force, proof=proof, report=report)
+    scenario = load_policy_scenario(file)
+    asked = OutputFiles(scenario.reads(), force, proof=proof, report=report)
     law = others.law_of(scenario, required=proof is not None)
     if preview:
         would = look(scenario, **{key: given[key] for key in ("output", "despite_accept", "without_ledger")})
@@ -212,4 +212,4 @@ def _plan(
     from sievert.report.release import lines
 
     found = plan(file, count, id=name, wait=wait, anchor=anchor, despite_accept=despite)
-    present(found, lines, Asked([], False), json=as_json)
+    present(found, lines, OutputFiles([], False), json=as_json)

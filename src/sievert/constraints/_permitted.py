@@ -13,8 +13,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from sievert.constraints._constraint import Constraint, ConstraintPredicate
 from sievert.constraints._equations import Equations, joined
-from sievert.constraints._knowledge import Check, Constraint
 from sievert.errors import PolicyError, TooLargeError
 from sievert.spaces import Databases, Labels, Rows, shown
 
@@ -33,7 +33,7 @@ class Permitted:
     records: int
     constraints: tuple[Constraint, ...]
     equations: Equations | None
-    checks: tuple[Check, ...]
+    checks: tuple[ConstraintPredicate, ...]
     listing: Databases | None = field(repr=False)
     implicit: str = ""  # what works without a list, for messages
 
@@ -48,7 +48,7 @@ class Permitted:
         """Bind constraints to values and records, refusing what does not fit them."""
         bound = [item.bound(values, records, absent) for item in constraints]
         systems = [item for item in bound if isinstance(item, Equations)]
-        checks = tuple(item for item in bound if isinstance(item, Check))
+        checks = tuple(item for item in bound if isinstance(item, ConstraintPredicate))
         listings = [item for item in bound if isinstance(item, Databases)]
         listing = listings[0] if listings else None
         for other in listings[1:]:

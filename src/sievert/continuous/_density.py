@@ -20,8 +20,8 @@ from sievert.continuous._formulas import LAWS, Formula
 from sievert.continuous._shapes import Distribution, Mixture, Pieces, Polynomials, Shape
 from sievert.errors import PriorError
 from sievert.numerics import (
+    abbreviated,
     as_fraction,
-    brief,
     count_of,
     finite,
     instance,
@@ -53,7 +53,7 @@ def rational(argument: str, value: object, error: type[Any] = PriorError) -> Fra
         try:
             exact = as_fraction(value)
         except ValueError:
-            raise error(f"{argument} is {brief(value)}; it must be a finite number") from None
+            raise error(f"{argument} is {abbreviated(value)}; it must be a finite number") from None
         require_float(argument, exact, error)
         return exact
     return as_fraction(str(finite(argument, value, error)))
@@ -63,15 +63,15 @@ def interval_of(interval: object, error: type[Any] = PriorError) -> tuple[Fracti
     """The ends of an interval that is not empty."""
     ends = taken("interval", interval, error, "two numbers")
     if len(ends) != 2:
-        raise error(f"interval is {brief(interval)}; give its two ends, such as (0, 1)")
+        raise error(f"interval is {abbreviated(interval)}; give its two ends, such as (0, 1)")
     low, high = (rational("interval", end, error) for end in ends)
     if low >= high:
         raise error(
-            f"interval is {brief(interval)}, which is empty; its first end must be less than its second"
+            f"interval is {abbreviated(interval)}, which is empty; its first end must be less than its second"
         )
     if max(abs(low), abs(high)) > FARTHEST or high - low < 1 / FARTHEST:
         raise error(
-            f"interval is {brief(interval)}; such numbers are beyond floats, so give it in "
+            f"interval is {abbreviated(interval)}; such numbers are beyond floats, so give it in "
             "another unit, such as (0, 1)"
         )
     return low, high
@@ -177,7 +177,9 @@ class Density:
         first, second = (rational(name, value) for name, value in (("a", a), ("b", b)))
         for name, value in (("a", first), ("b", second)):
             if value <= 0:
-                raise PriorError(f"{name} is {brief(float(value))}; a Beta density needs a > 0 and b > 0")
+                raise PriorError(
+                    f"{name} is {abbreviated(float(value))}; a Beta density needs a > 0 and b > 0"
+                )
         return Density(Beta(first, second), (low, high))
 
     @staticmethod
@@ -186,11 +188,12 @@ class Density:
         low, high = interval_of(interval)
         centre, spread = rational("mean", mean), rational("deviation", deviation)
         if spread <= 0:
-            raise PriorError(f"deviation is {brief(deviation)}; it must be a finite number > 0")
+            raise PriorError(f"deviation is {abbreviated(deviation)}; it must be a finite number > 0")
         # The nearest point of the interval must be likely enough for the density to be scaled.
         if abs(min(max(centre, low), high) - centre) > MOST_DEVIATIONS * spread:
             raise PriorError(
-                f"mean is {brief(float(centre))}, more than {MOST_DEVIATIONS} deviations from the interval "
+                f"mean is {abbreviated(float(centre))}, more than {MOST_DEVIATIONS} deviations from the "
+                f"interval "
                 f"[{float(low):g}, {float(high):g}]; nothing of the density would be left"
             )
         name = f"normal with mean {float(centre):g} and deviation {float(spread):g}, cut,"
@@ -215,7 +218,7 @@ class Density:
         levels = [rational("heights", height) for height in given]
         _require_edges(places)
         if any(level < 0 for level in levels) or not any(levels):
-            raise PriorError(f"heights is {brief(given)}; heights must be ≥ 0 and one of them positive")
+            raise PriorError(f"heights is {abbreviated(given)}; heights must be ≥ 0 and one of them positive")
         if len(levels) == len(places):
             table = [
                 [a, (b - a) / (y - x)]
@@ -242,7 +245,7 @@ class Density:
             )
         if any(mass < 0 for mass in given) or not any(given):
             raise PriorError(
-                f"masses is {brief(list(map(float, given)))}; they must be ≥ 0 and one of them positive"
+                f"masses is {abbreviated(list(map(float, given)))}; they must be ≥ 0 and one of them positive"
             )
         heights = [[mass / (b - a)] for mass, (a, b) in zip(given, pairwise(places), strict=True)]
         return _stretched(places, heights, "histogram")
@@ -261,7 +264,7 @@ class Density:
             or not any(shares)
         ):
             raise PriorError(
-                f"weights is {brief(list(map(float, shares)))}; give one ≥ 0 for each of the "
+                f"weights is {abbreviated(list(map(float, shares)))}; give one ≥ 0 for each of the "
                 f"{len(densities)} parts, "
                 "one of them positive"
             )
@@ -289,23 +292,26 @@ class Density:
         """
         if not (hasattr(distribution, "cdf") and hasattr(distribution, "support")):
             raise PriorError(
-                f"distribution is {brief(distribution)}; give a frozen one, such as scipy.stats.beta(2, 5)"
+                f"distribution is {abbreviated(distribution)}; give a frozen one, such as "
+                f"scipy.stats.beta(2, 5)"
             )
         if not hasattr(distribution, "pdf"):
             raise PriorError(
-                f"distribution is {brief(distribution)}, which has no density; give its probabilities and "
+                f"distribution is {abbreviated(distribution)}, which has no density; give its "
+                f"probabilities and "
                 "points to laplace_loss(probabilities, …, points=…)"
             )
         try:
             ends: Any = distribution.support() if interval is None else interval
         except TypeError:
             raise PriorError(
-                f"distribution is {brief(distribution)}, which is not frozen; give its parameters, such as "
+                f"distribution is {abbreviated(distribution)}, which is not frozen; give its "
+                f"parameters, such as "
                 "scipy.stats.beta(2, 5)"
             ) from None
         if not all(math.isfinite(float(end)) for end in ends):
             raise PriorError(
-                f"interval is missing; the distribution is on {brief(ends)}, so say where it is cut"
+                f"interval is missing; the distribution is on {abbreviated(ends)}, so say where it is cut"
             )
         missed = non_negative("error", error, PriorError)
         low, high = interval_of([end if is_exact(end) else float(end) for end in ends])
@@ -314,7 +320,9 @@ class Density:
 
 def _require_edges(places: Sequence[Fraction]) -> None:
     if len(places) < 2 or any(a >= b for a, b in pairwise(places)):
-        raise PriorError(f"edges is {brief(list(map(float, places)))}; give two or more, in increasing order")
+        raise PriorError(
+            f"edges is {abbreviated(list(map(float, places)))}; give two or more, in increasing order"
+        )
     if len(places) > MOST_PARTS:
         raise PriorError(
             f"edges has {count_of(places):,} entries; {MOST_PARTS:,} is the limit here, use fewer"

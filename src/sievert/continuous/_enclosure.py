@@ -38,7 +38,7 @@ from sievert.continuous._windows import windows
 from sievert.errors import GainError, PriorError
 from sievert.numerics import UNIT
 
-__all__ = ["Enclosure", "Found", "closed", "enclosed", "inner_places"]
+__all__ = ["LossEnclosure", "LossIntegral", "closed", "enclosed", "inner_places"]
 # Points that take the place of a density that is known by its masses alone.
 MASSES = 200_000
 # Parts of the interval on which a function stands for itself at the middle: fewest, most, and all entries.
@@ -50,7 +50,7 @@ HALVINGS, ENOUGH = 30, 1e-13
 
 
 @dataclass(frozen=True)
-class Enclosure:
+class LossEnclosure:
     """Two numbers with the loss between them, the grid that gave them, and how."""
 
     low: float
@@ -60,7 +60,7 @@ class Enclosure:
 
 
 @dataclass(frozen=True)
-class Found:
+class LossIntegral:
     """A loss over [0, 1], what its integral misses, how many cells, and what the density may be off by."""
 
     value: float
@@ -73,7 +73,7 @@ class Found:
     exact: bool = False
 
 
-def enclosed(prior: Density, loss: IntervalLoss, eps: float) -> Enclosure:
+def enclosed(prior: Density, loss: IntervalLoss, eps: float) -> LossEnclosure:
     """The loss of the truncated Laplace on the density's interval."""
     model = prior.pieces()
     if model is None:
@@ -84,17 +84,19 @@ def enclosed(prior: Density, loss: IntervalLoss, eps: float) -> Enclosure:
     return closed(_found(loss, prior, model, level), loss, prior, model, level)
 
 
-def closed(found: Found, loss: IntervalLoss, prior: Density, model: Pieces, level: float) -> Enclosure:
+def closed(
+    found: LossIntegral, loss: IntervalLoss, prior: Density, model: Pieces, level: float
+) -> LossEnclosure:
     """The two numbers, in the interval's units, with what the density, its ends and rounding may change."""
     if found.exact:
-        return Enclosure(found.value, found.value, found.cells, found.method)
+        return LossEnclosure(found.value, found.value, found.cells, found.method)
     scale, largest = _scale(loss, prior), loss.largest(1.0)
     spread = 2 * model.ends * model.spread * (1 + level)
     off = found.relative + 8 * scan_error(found.cells, level) + 4 * UNIT
     error = found.missed + largest * (found.lost + spread)
     low = found.value * (1 - off) - error if found.least is None else found.least
     high = scale * (found.value * (1 + off) + error)
-    return Enclosure(max(0.0, float(scale * low)), float(high), found.cells, found.method)
+    return LossEnclosure(max(0.0, float(scale * low)), float(high), found.cells, found.method)
 
 
 @singledispatch
@@ -120,12 +122,12 @@ def _of_areas(loss: Squared, prior: Density) -> float:
 
 
 @singledispatch
-def _found(loss: IntervalLoss, prior: Density, model: Pieces, eps: float) -> Found:
+def _found(loss: IntervalLoss, prior: Density, model: Pieces, eps: float) -> LossIntegral:
     raise GainError(f"loss: {loss.words} is not known on an interval; give a prior on points")
 
 
 @_found.register
-def _of_table(loss: Table, prior: Density, model: Pieces, eps: float) -> Found:
+def _of_table(loss: Table, prior: Density, model: Pieces, eps: float) -> LossIntegral:
     raise GainError(
         "loss is a table [action, point], but the prior has a density; give points, or "
         "continuous.step_loss(costs, edges) for a loss that is constant between edges"
@@ -133,7 +135,7 @@ def _of_table(loss: Table, prior: Density, model: Pieces, eps: float) -> Found:
 
 
 @_found.register
-def _of_squares(loss: Squared, prior: Density, model: Pieces, eps: float) -> Found:
+def _of_squares(loss: Squared, prior: Density, model: Pieces, eps: float) -> LossIntegral:
     cells = mesh(model, eps)
     for _ in range(HALVINGS):
         value, missed = squares(cells)
@@ -144,16 +146,16 @@ def _of_squares(loss: Squared, prior: Density, model: Pieces, eps: float) -> Fou
     return _on(cells, value, float(missed.sum()), "variances, by Gauss–Legendre on cells")
 
 
-def _known(value: float) -> Found:
-    return Found(value, 0.0, 1, 0.0, 0.0, "known exactly", exact=True)
+def _known(value: float) -> LossIntegral:
+    return LossIntegral(value, 0.0, 1, 0.0, 0.0, "known exactly", exact=True)
 
 
-def _on(cells: Mesh, value: float, missed: float, method: str, lost: float = 0.0) -> Found:
-    return Found(value, missed, len(cells.centres), cells.relative, cells.lost + lost, method)
+def _on(cells: Mesh, value: float, missed: float, method: str, lost: float = 0.0) -> LossIntegral:
+    return LossIntegral(value, missed, len(cells.centres), cells.relative, cells.lost + lost, method)
 
 
 @_found.register
-def _of_quantiles(loss: Quantile, prior: Density, model: Pieces, eps: float) -> Found:
+def _of_quantiles(loss: Quantile, prior: Density, model: Pieces, eps: float) -> LossIntegral:
     if loss.quantile in (0, 1):
         return _known(0.0)
     cells = mesh(model, eps)
@@ -170,17 +172,17 @@ def _of_quantiles(loss: Quantile, prior: Density, model: Pieces, eps: float) -> 
 
 
 @_found.register
-def _in_cells(loss: Cells, prior: Density, model: Pieces, eps: float) -> Found:
+def _in_cells(loss: Cells, prior: Density, model: Pieces, eps: float) -> LossIntegral:
     return _of_steps(loss.steps(prior.interval), prior, model, eps)
 
 
 @_found.register
-def _at_threshold(loss: Threshold, prior: Density, model: Pieces, eps: float) -> Found:
+def _at_threshold(loss: Threshold, prior: Density, model: Pieces, eps: float) -> LossIntegral:
     return _of_steps(loss.steps(prior.interval), prior, model, eps)
 
 
 @_found.register
-def _of_steps(loss: Steps, prior: Density, model: Pieces, eps: float) -> Found:
+def _of_steps(loss: Steps, prior: Density, model: Pieces, eps: float) -> LossIntegral:
     inner, inside, lost = inner_places(loss, prior, model)
     costs = np.array(loss.costs)[:, inside]
     if len(inside) == 1 or not costs.any(axis=1).all():
@@ -218,7 +220,7 @@ def _beside(model: Pieces, shares: list[Fraction], inner: FloatArray) -> float:
 
 
 @_found.register
-def _within(loss: Band, prior: Density, model: Pieces, eps: float) -> Found:
+def _within(loss: Band, prior: Density, model: Pieces, eps: float) -> LossIntegral:
     radius = loss.radius / (prior.interval[1] - prior.interval[0])
     if 2 * radius >= 1 or radius == 0:
         return _known(float(radius == 0))
@@ -226,7 +228,7 @@ def _within(loss: Band, prior: Density, model: Pieces, eps: float) -> Found:
     if found.attained:
         times = {0: "", 1: ", which jumps once"}.get(found.jumps, f", which jumps {found.jumps} times")
         how = f"the two ends of the best window{times}"
-        return Found(found.value, found.missed, found.cells, 0.0, 0.0, how)
+        return LossIntegral(found.value, found.missed, found.cells, 0.0, 0.0, how)
     # Jumps that could not be told apart: the best of a few windows is a bound.
     places = np.linspace(0.0, float(1 - 2 * radius), WINDOWS)
     inner = np.unique(np.concatenate([places, places + float(2 * radius)]))
@@ -238,11 +240,11 @@ def _within(loss: Band, prior: Density, model: Pieces, eps: float) -> Found:
     value, missed, cells = actions(model, eps, inner, 1.0 - covered)
     least = max(0.0, found.value - found.missed)
     how = "from below by the ends of a window, from above by the best of some windows; ends disagree"
-    return Found(value, missed, len(cells.centres), cells.relative, cells.lost, how, least)
+    return LossIntegral(value, missed, len(cells.centres), cells.relative, cells.lost, how, least)
 
 
 @_found.register
-def _any(loss: Function, prior: Density, model: Pieces, eps: float) -> Found:
+def _any(loss: Function, prior: Density, model: Pieces, eps: float) -> LossIntegral:
     """The loss at the middle of each part stands for the part, up to its Lipschitz constant."""
     constant = loss.lipschitz(prior.width)
     if constant is None:
@@ -274,10 +276,10 @@ def _require_lipschitz(table: FloatArray, places: FloatArray, constant: float) -
         )
 
 
-def _beyond(prior: Density, loss: IntervalLoss, level: float) -> Enclosure:
+def _beyond(prior: Density, loss: IntervalLoss, level: float) -> LossEnclosure:
     """Where ε outgrows every mesh: no more is lost than without a release, nor than by taking the output."""
     blind = enclosed(prior, loss, 0.0)
-    return Enclosure(
+    return LossEnclosure(
         0.0, min(blind.high, _scale(loss, prior) * _taken(loss, level)), blind.cells, "bounds alone"
     )
 
@@ -298,7 +300,7 @@ def _square(loss: Squared, level: float) -> float:
     return math.nextafter(2 / level / level * (1 + 4 * UNIT), math.inf)
 
 
-def _from_masses(prior: Density, loss: IntervalLoss, eps: float) -> Enclosure:
+def _from_masses(prior: Density, loss: IntervalLoss, eps: float) -> LossEnclosure:
     """Each cell's mass at its middle.
 
     Joint probabilities change by e^(±ε·step/2) at most, losses by their Lipschitz constant (Fernandes,
@@ -329,4 +331,4 @@ def _from_masses(prior: Density, loss: IntervalLoss, eps: float) -> Enclosure:
     error += value * relative_error(belief)
     factor = math.exp(eps * step / 2)
     low_value = (value - error) / factor
-    return Enclosure(max(0.0, low_value), (value + error) * factor, cells, "masses of cells")
+    return LossEnclosure(max(0.0, low_value), (value + error) * factor, cells, "masses of cells")

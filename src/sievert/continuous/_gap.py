@@ -22,7 +22,7 @@ from sievert.continuous._losses import IntervalLoss, Squared, loss_of
 from sievert.design import GeometricOptimality, geometric_optimality, optimal_mechanism
 from sievert.errors import MechanismError, PriorError
 from sievert.measures import losses, single_crossing_order
-from sievert.numerics import brief, flag, positive, require_size, taken, whole
+from sievert.numerics import abbreviated, flag, positive, require_size, taken, whole
 from sievert.results import Result
 from sievert.spaces import metrics
 
@@ -302,7 +302,9 @@ releasing every digit
     # acosh(1 + r) = ln(1 + r + √(r(2 + r))), with all digits for a small r.
     reach = math.log1p(share + math.sqrt(share * (2 + share)))
     if (eps is None) == (cells is None):
-        raise MechanismError(f"eps is {brief(eps)} and cells is {brief(cells)}; give exactly one of them")
+        raise MechanismError(
+            f"eps is {abbreviated(eps)} and cells is {abbreviated(cells)}; give exactly one of them"
+        )
     if cells is None:
         level = finite_eps(eps)
         needed = level * width / (2 * reach)

@@ -16,9 +16,9 @@ from pydantic import Field
 from sievert.channels import StatedPrior
 from sievert.continuous._density import Density, rational
 from sievert.errors import FileError
-from sievert.kinds import Finite, PublicPath, kind
-from sievert.numerics import brief
-from sievert.spaces import Labels, Table, number_in
+from sievert.kinds import Finite, PublicPath, variant
+from sievert.numerics import abbreviated
+from sievert.spaces import LabelledTable, Labels, number_in
 
 __all__ = ["DensityPrior"]
 
@@ -52,7 +52,7 @@ class DensityPrior(StatedPrior):
         return np.asarray(found / math.fsum(found))
 
 
-@kind(StatedPrior, key="beta")
+@variant(StatedPrior, key="beta")
 class BetaPrior(DensityPrior):
     """A Beta density, stretched to the interval of the values."""
 
@@ -64,7 +64,7 @@ class BetaPrior(DensityPrior):
         return Density.beta(self.beta[0], self.beta[1], interval)
 
 
-@kind(StatedPrior, key="normal")
+@variant(StatedPrior, key="normal")
 class NormalPrior(DensityPrior):
     """A normal density, cut to the interval of the values."""
 
@@ -76,7 +76,7 @@ class NormalPrior(DensityPrior):
         return Density.truncated_normal(self.normal[0], self.normal[1], interval)
 
 
-@kind(StatedPrior, key="density")
+@variant(StatedPrior, key="density")
 class HistogramPrior(DensityPrior):
     """A public histogram over the interval of the values."""
 
@@ -86,7 +86,7 @@ class HistogramPrior(DensityPrior):
     ]
 
     def on(self, interval: tuple[Fraction, Fraction]) -> Density:
-        table: Table = self.density.table()
+        table: LabelledTable = self.density.table()
         if len(table.header) < 3:
             raise FileError(f"{self.density}: needs a lower end, an upper end and a count in each row")
         rows = [[number_in(table, row, k, self.density) for k in range(3)] for row in table.rows]
@@ -100,7 +100,7 @@ class HistogramPrior(DensityPrior):
         ends = (float(interval[0]), float(interval[1]))
         if not rows or (edges[0], edges[-1]) != ends:
             raise FileError(
-                f"{self.density}: reaches over {brief(edges[:1] + edges[-1:])}; it must reach over the "
+                f"{self.density}: reaches over {abbreviated(edges[:1] + edges[-1:])}; it must reach over the "
                 f"values, {ends[0]:g} to {ends[1]:g}"
             )
         return Density.histogram(edges, [row[2] for row in rows])

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from sievert.arrays import FloatArray
-from sievert.channels import Channel, Privacy, as_channel, epsilon, require_dense
+from sievert.channels import Channel, EpsilonOrAlpha, as_channel, epsilon, require_dense
 from sievert.continuous._density import interval_of, rational
 from sievert.errors import MechanismError
 from sievert.mechanisms import (
@@ -27,7 +27,7 @@ from sievert.mechanisms import (
     privacy,
     rational_power,
 )
-from sievert.numerics import brief, is_whole, log_of, require_size, taken, whole
+from sievert.numerics import abbreviated, is_whole, log_of, require_size, taken, whole
 from sievert.results import guarded
 from sievert.spaces import EvenNumbers, metrics
 
@@ -85,7 +85,7 @@ class TruncatedLaplace:
     interval : the two ends
     """
 
-    level: Privacy
+    level: EpsilonOrAlpha
     interval: tuple[Fraction, Fraction]
 
     @property
@@ -99,7 +99,7 @@ class TruncatedLaplace:
         if not self.interval[0] <= place <= self.interval[1]:
             low, high = (float(end) for end in self.interval)
             raise MechanismError(
-                f"{argument} is {brief(value)}; it must lie in the interval [{low:g}, {high:g}]"
+                f"{argument} is {abbreviated(value)}; it must lie in the interval [{low:g}, {high:g}]"
             )
         return place
 
@@ -223,13 +223,15 @@ def grid_geometric(
     return TruncatedGeometricChannel(count + 1, scaled, _labels(ends[0], step, count + 1))
 
 
-def _on_points(given: object, level: Privacy) -> Channel:
+def _on_points(given: object, level: EpsilonOrAlpha) -> Channel:
     """c_y = (tanh(ε·gap/2) + tanh(ε·next gap/2))/2, a gap beyond the ends being infinite (our notes, 2.3)."""
     listed = taken("cells", given, MechanismError, "points, or how many equal cells there are")
     points = [rational("cells", point, MechanismError) for point in listed]
     gaps = [b - a for a, b in pairwise(points)]
     if not points or any(gap <= 0 for gap in gaps):
-        raise MechanismError(f"cells is {brief(listed)}; points must be in increasing order, one at least")
+        raise MechanismError(
+            f"cells is {abbreviated(listed)}; points must be in increasing order, one at least"
+        )
     require_dense(len(points), len(points), "the mechanism")
     labels = [int(x) if x.denominator == 1 else x for x in points]
     roots = [None if level.alpha is None else rational_power(level.alpha, gap) for gap in gaps]

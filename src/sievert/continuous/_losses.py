@@ -18,8 +18,8 @@ import numpy as np
 from sievert.arrays import FloatArray
 from sievert.continuous._density import rational
 from sievert.errors import GainError
-from sievert.measures import MatrixAdversary, losses
-from sievert.numerics import brief, did_you_mean, function, instance, non_negative, require_size, taken
+from sievert.measures import GainMatrix, losses
+from sievert.numerics import abbreviated, did_you_mean, function, instance, non_negative, require_size, taken
 
 __all__ = [
     "Band",
@@ -185,7 +185,7 @@ class Function(IntervalLoss):
         if not np.isfinite(rows).all() or (rows < 0).any():
             i, j = map(int, np.argwhere(~np.isfinite(rows) | (rows < 0))[0])
             raise GainError(
-                f"loss: {brief(rows[i, j])} for the guess {brief(self.actions[i])} and the truth "
+                f"loss: {abbreviated(rows[i, j])} for the guess {abbreviated(self.actions[i])} and the truth "
                 f"{points[j]:g}; a loss "
                 "must be a finite number ≥ 0 (add a constant where it is not)"
             )
@@ -198,7 +198,8 @@ def _cost(call: Callable[[Any, Any], Any], action: Hashable, truth: float) -> fl
         return float(found)
     except (TypeError, ValueError):
         raise GainError(
-            f"loss: {brief(found)} for the guess {brief(action)} and the truth {truth:g}; a loss must be a "
+            f"loss: {abbreviated(found)} for the guess {abbreviated(action)} and the truth {truth:g}; a "
+            f"loss must be a "
             "finite number ≥ 0"
         ) from None
 
@@ -207,7 +208,7 @@ def _cost(call: Callable[[Any, Any], Any], action: Hashable, truth: float) -> fl
 class Table(IntervalLoss):
     """A table [action, point] for points that are given."""
 
-    matrix: MatrixAdversary
+    matrix: GainMatrix
 
     @property
     def words(self) -> str:  # type: ignore[override]
@@ -291,7 +292,7 @@ def function_loss(
         raise GainError("actions is empty; give one guess at least")
     for guess in guesses:
         if not isinstance(guess, Hashable):
-            raise GainError(f"actions has {brief(guess)}; give numbers, texts or tuples of them")
+            raise GainError(f"actions has {abbreviated(guess)}; give numbers, texts or tuples of them")
     constant = None if lipschitz is None else non_negative("lipschitz", lipschitz, GainError)
     return Function(call, guesses, constant, instance("name", name, str, "a text", GainError))
 
@@ -307,7 +308,7 @@ def loss_of(given: object) -> IntervalLoss:
         return Table(losses.matrix(given))
     except GainError:
         raise GainError(
-            f"loss is {brief(given)}; give one of {', '.join(map(repr, NAMES))}, a table such as "
+            f"loss is {abbreviated(given)}; give one of {', '.join(map(repr, NAMES))}, a table such as "
             f"{{'pinball': 0.8}} "
             f"({', '.join(KEYS)}), a table [action, point] or continuous.function_loss(…)"
         ) from None
@@ -319,7 +320,7 @@ def _itself(given: IntervalLoss) -> IntervalLoss:
 
 
 @loss_of.register
-def _of_matrix(given: MatrixAdversary) -> IntervalLoss:
+def _of_matrix(given: GainMatrix) -> IntervalLoss:
     return Table(given)
 
 
@@ -332,7 +333,7 @@ def _named(given: str) -> IntervalLoss:
     if given == "bayes-risk":
         return Cells(None, "chance of a wrong value")
     raise GainError(
-        f"loss is {brief(given)}; it must be one of {', '.join(NAMES)}{did_you_mean(given, NAMES)}"
+        f"loss is {abbreviated(given)}; it must be one of {', '.join(NAMES)}{did_you_mean(given, NAMES)}"
     )
 
 
@@ -340,22 +341,24 @@ def _named(given: str) -> IntervalLoss:
 def _keyed(given: Mapping) -> IntervalLoss:  # type: ignore[type-arg]
     if len(given) != 1 or next(iter(given)) not in KEYS:
         key = next(iter(given), "")
-        raise GainError(f"loss is {brief(given)}; give one of {', '.join(KEYS)}{did_you_mean(key, KEYS)}")
+        raise GainError(
+            f"loss is {abbreviated(given)}; give one of {', '.join(KEYS)}{did_you_mean(key, KEYS)}"
+        )
     ((key, value),) = given.items()
     number = rational(key, value, GainError)
     if key == "pinball":
         if not 0 <= number <= 1:
-            raise GainError(f"pinball is {brief(value)}; it must be a quantile from 0 to 1")
+            raise GainError(f"pinball is {abbreviated(value)}; it must be a quantile from 0 to 1")
         return Quantile(number, Fraction(1), f"pinball loss for the quantile {float(number):g}")
     if key == "threshold":
         words = f"chance of a wrong answer to whether it is at least {float(number):g}"
         return Threshold(number, words)
     if key == "tolerance":
         if number < 0:
-            raise GainError(f"tolerance is {brief(value)}; it must be a number ≥ 0")
+            raise GainError(f"tolerance is {abbreviated(value)}; it must be a number ≥ 0")
         return Band(number)
     if number.denominator != 1 or number < 1:
-        raise GainError(f"cells is {brief(value)}; it must be a whole number ≥ 1")
+        raise GainError(f"cells is {abbreviated(value)}; it must be a whole number ≥ 1")
     return Cells(int(number))
 
 

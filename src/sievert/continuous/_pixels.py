@@ -14,7 +14,7 @@ import numpy as np
 
 from sievert.arrays import FloatArray, IndexArray
 from sievert.continuous._density import Density
-from sievert.continuous._enclosure import Found, closed, inner_places
+from sievert.continuous._enclosure import LossIntegral, closed, inner_places
 from sievert.continuous._guesses import horner
 from sievert.continuous._loss import LaplaceLoss, finite_eps
 from sievert.continuous._losses import Cells, IntervalLoss, Quantile, Squared, Steps, Threshold, loss_of
@@ -91,16 +91,18 @@ class _Grid:
 
 
 @singledispatch
-def _found(loss: IntervalLoss, prior: Density, model: Pieces, grid: _Grid) -> Found | None:
+def _found(loss: IntervalLoss, prior: Density, model: Pieces, grid: _Grid) -> LossIntegral | None:
     return None
 
 
-def _on(cells: Mesh, value: float, lost: float = 0.0, missed: float = 0.0) -> Found:
-    return Found(value, missed, len(cells.centres), cells.relative, cells.lost + lost, "sums over cells")
+def _on(cells: Mesh, value: float, lost: float = 0.0, missed: float = 0.0) -> LossIntegral:
+    return LossIntegral(
+        value, missed, len(cells.centres), cells.relative, cells.lost + lost, "sums over cells"
+    )
 
 
 @_found.register
-def _of_squares(loss: Squared, prior: Density, model: Pieces, grid: _Grid) -> Found:
+def _of_squares(loss: Squared, prior: Density, model: Pieces, grid: _Grid) -> LossIntegral:
     cells, point, chances = grid.mesh(model)
     mass, mean, spread = _moments(cells)
     joint = chances[point].T * mass
@@ -123,7 +125,7 @@ def _moments(cells: Mesh) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 
 @_found.register
-def _of_quantiles(loss: Quantile, prior: Density, model: Pieces, grid: _Grid) -> Found:
+def _of_quantiles(loss: Quantile, prior: Density, model: Pieces, grid: _Grid) -> LossIntegral:
     cells, point, chances = grid.mesh(model)
     q, (mass, mean, _) = float(loss.quantile), _moments(cells)
     joint = chances[point].T * mass
@@ -170,17 +172,17 @@ def _within(
 
 
 @_found.register
-def _in_cells(loss: Cells, prior: Density, model: Pieces, grid: _Grid) -> Found | None:
+def _in_cells(loss: Cells, prior: Density, model: Pieces, grid: _Grid) -> LossIntegral | None:
     return None if loss.cells is None else _of_steps(loss.steps(prior.interval), prior, model, grid)
 
 
 @_found.register
-def _at_threshold(loss: Threshold, prior: Density, model: Pieces, grid: _Grid) -> Found:
+def _at_threshold(loss: Threshold, prior: Density, model: Pieces, grid: _Grid) -> LossIntegral:
     return _of_steps(loss.steps(prior.interval), prior, model, grid)
 
 
 @_found.register
-def _of_steps(loss: Steps, prior: Density, model: Pieces, grid: _Grid) -> Found:
+def _of_steps(loss: Steps, prior: Density, model: Pieces, grid: _Grid) -> LossIntegral:
     inner, inside, lost = inner_places(loss, prior, model)
     cells, point, chances = grid.mesh(model, inner)
     part = np.searchsorted(inner, cells.centres, side="right")

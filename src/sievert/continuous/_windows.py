@@ -23,7 +23,7 @@ from sievert.continuous._pairs import Pair, pair, pair_edges
 from sievert.continuous._pooled import APART, SAME, Block, BlockLoss, block_at, block_loss, turning
 from sievert.continuous._shapes import GRID, Pieces, restricted
 
-__all__ = ["Windows", "windows"]
+__all__ = ["WindowLoss", "windows"]
 # Halvings of cells in which what is least changes, the most cells, and the share of the loss that is enough.
 HALVINGS, MOST_CELLS, ENOUGH = 48, 20_000, 1e-14
 # Times that places are looked for at which the window must jump.
@@ -33,7 +33,7 @@ SLACK = 1e-9
 
 
 @dataclass(frozen=True)
-class Windows:
+class WindowLoss:
     """The integral, what is missed, and whether one window does all that is worth it."""
 
     value: float
@@ -43,11 +43,11 @@ class Windows:
     jumps: int = 0
 
 
-def windows(model: Pieces, eps: float, radius: Fraction) -> Windows:
+def windows(model: Pieces, eps: float, radius: Fraction) -> WindowLoss:
     """The least chance to be off by more than a radius, over [0, 1]."""
     width = 2 * radius
     if width >= 1:
-        return Windows(0.0, 0.0, True, 1)
+        return WindowLoss(0.0, 0.0, True, 1)
     # The loss falls as the radius grows: two widths at which x + 2r is a float give its bounds.
     grid = int(GRID)
     found = [
@@ -56,10 +56,10 @@ def windows(model: Pieces, eps: float, radius: Fraction) -> Windows:
     values = [item.value for item in found]
     middle = (min(values) + max(values)) / 2
     missed = max(item.missed for item in found) + (max(values) - min(values)) / 2
-    return Windows(middle, missed, all(item.attained for item in found), found[0].cells, found[0].jumps)
+    return WindowLoss(middle, missed, all(item.attained for item in found), found[0].cells, found[0].jumps)
 
 
-def _windows(model: Pieces, eps: float, width: float) -> Windows:
+def _windows(model: Pieces, eps: float, width: float) -> WindowLoss:
     last = 1 - width
     whole = _apart(model, eps, width, 0.0, last)
     beside = _near_ends(model, eps, width)
@@ -80,7 +80,7 @@ def _windows(model: Pieces, eps: float, width: float) -> Windows:
         breaks = [place for part in parts for place in part.breaks]
     if breaks or not _in_order(parts, blocks, eps):
         error = whole.missed + whole.value * whole.relative + whole.lost + beside
-        return Windows(whole.value, error, False, whole.cells)
+        return WindowLoss(whole.value, error, False, whole.cells)
     losses = [block_loss(model, eps, width, block) for block in blocks]
     total = sum(part.value for part in parts) + sum(loss.value for loss in losses)
     every: list[_Apart | BlockLoss] = [*parts, *losses]
@@ -88,7 +88,7 @@ def _windows(model: Pieces, eps: float, width: float) -> Windows:
     # Between a block and what is beside it, outputs agree up to what a block is proved for.
     missed = sum(item.missed + item.lost for item in every) + 4 * APART * APART * len(blocks)
     cells = sum(item.cells for item in every)
-    return Windows(total, missed + total * relative + beside, True, cells, len(blocks))
+    return WindowLoss(total, missed + total * relative + beside, True, cells, len(blocks))
 
 
 @dataclass(frozen=True)

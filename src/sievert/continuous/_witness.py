@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.arrays import FloatArray
-from sievert.channels import Channel, Privacy, as_channel, require_dense
+from sievert.channels import Channel, EpsilonOrAlpha, as_channel, require_dense
 from sievert.continuous._density import interval_of, rational
 from sievert.continuous._laplace import grid_geometric, truncated_laplace
 from sievert.errors import ChannelError, MechanismError
@@ -281,13 +281,15 @@ def _sizes(channel: Channel) -> FloatArray:
 
 
 @singledispatch
-def _closed_form(channel: Channel, level: Privacy, points: list[Fraction]) -> Channel | None:
+def _closed_form(channel: Channel, level: EpsilonOrAlpha, points: list[Fraction]) -> Channel | None:
     """What follows the geometric mechanism, where that is known without solving for it."""
     return None
 
 
 @_closed_form.register
-def _of_pixels(channel: PixelatedLaplaceChannel, level: Privacy, points: list[Fraction]) -> Channel | None:
+def _of_pixels(
+    channel: PixelatedLaplaceChannel, level: EpsilonOrAlpha, points: list[Fraction]
+) -> Channel | None:
     """Laplace noise of the same ε on a grid of its own interval (Fernandes, Lem 7.7)."""
     low, high = channel.interval
     cells = len(points) - 1

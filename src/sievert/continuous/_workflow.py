@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sievert.errors import MetricError
-from sievert.numerics import brief
+from sievert.numerics import abbreviated
 from sievert.numerics import function as callable_of
 from sievert.results import guarded
 from sievert.spaces import Metric, label, metric_of
@@ -113,5 +113,5 @@ def _values(metric: Metric, function: Callable[[Any], Any]) -> list[Hashable]:
         try:
             values.append(label(function(point)))
         except (TypeError, ValueError, KeyError, IndexError, AttributeError) as problem:
-            raise MetricError(f"function fails on the point {brief(point)}: {problem}") from problem
+            raise MetricError(f"function fails on the point {abbreviated(point)}: {problem}") from problem
     return values

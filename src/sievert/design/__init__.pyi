@@ -33,12 +33,12 @@ from ._regret import regret_tolerance as regret_tolerance
 from ._surveys import SurveyDesign as SurveyDesign
 from ._surveys import SurveyOption as SurveyOption
 from ._surveys import survey_design as survey_design
+from ._table_noise import TableDesignProblem as TableDesignProblem
+from ._table_noise import at_equal_guess as at_equal_guess
+from ._table_noise import noise_for as noise_for
+from ._table_noise import table_design as table_design
 from ._table_results import TableDesign as TableDesign
 from ._table_results import TableOption as TableOption
-from ._tables import Setting as Setting
-from ._tables import at_equal_guess as at_equal_guess
-from ._tables import noise_for as noise_for
-from ._tables import table_design as table_design
 from ._universal import is_universally_optimal as is_universally_optimal
 from ._universal import universal_by_theorem as universal_by_theorem
 from ._universal import universal_gap as universal_gap

@@ -19,14 +19,14 @@ from sievert.numerics import non_negative
 from sievert.results import Result
 from sievert.spaces import Edges, Metric, align, metric_of, metrics
 
-__all__ = ["Calibration", "Privacy", "calibration"]
+__all__ = ["Calibration", "PrivacyLevels", "calibration"]
 
 # Two levels that differ by a smaller share are the same calibration.
 SAME = 1e-9
 
 
 @dataclass(frozen=True)
-class Privacy(Result):
+class PrivacyLevels(Result):
     """How private one mechanism is, in three measures.
 
     Attributes
@@ -57,8 +57,8 @@ class Privacy(Result):
 class Calibration(Result):
     """Two mechanisms side by side; `agrees` names the measures in which they are equally private."""
 
-    first: Privacy
-    second: Privacy
+    first: PrivacyLevels
+    second: PrivacyLevels
     radius: float
 
     @property
@@ -128,11 +128,11 @@ def calibration(first: Channel, second: Channel, metric: Metric, radius: float) 
     return Calibration(_privacy(first, neighbours), _privacy(second, neighbours), float(radius))
 
 
-def _privacy(channel: Channel, neighbours: Metric) -> Privacy:
+def _privacy(channel: Channel, neighbours: Metric) -> PrivacyLevels:
     finite = channel.finite()
     size = finite.shape[0]
     worst = epsilon(finite, metrics.discrete(size)).nats if size > 1 else 0.0
     assert neighbours.edges is not None
     within = epsilon(finite, neighbours).nats if len(neighbours.edges) else 0.0
     guessing = capacity(finite)
-    return Privacy(float(worst), float(within), float(guessing.factor), float(guessing.bits))
+    return PrivacyLevels(float(worst), float(within), float(guessing.factor), float(guessing.bits))

@@ -21,10 +21,10 @@ from sievert.channels.priors import as_prior
 from sievert.design._optimal import OptimalMechanism, as_loss, optimal_mechanism
 from sievert.errors import GainError, SievertError
 from sievert.measures import (
-    Adversary,
-    MatrixAdversary,
-    adversary_title,
+    GainFunction,
+    GainMatrix,
     as_gain,
+    gain_title,
     posterior_vulnerability,
     vulnerability,
 )
@@ -39,7 +39,7 @@ __all__ = [
     "Alternative",
     "Candidates",
     "Leak",
-    "Neighbours",
+    "NeighbourLeaks",
     "Remap",
     "candidates",
     "candidates_beside",
@@ -69,7 +69,7 @@ class Leak(Result):
     @property
     def title(self) -> str:
         """What tables and pictures call the adversary."""
-        return adversary_title(self.name)
+        return gain_title(self.name)
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class Alternative(Result):
 
 
 @dataclass(frozen=True)
-class Neighbours(Result):
+class NeighbourLeaks(Result):
     """How the second of two alternatives stands to the first, against every adversary."""
 
     first: str
@@ -136,7 +136,7 @@ class Candidates(Result):
     loss_name: str
     optimal: OptimalMechanism
     alternatives: tuple[Alternative, ...]
-    neighbours: tuple[Neighbours, ...]
+    neighbours: tuple[NeighbourLeaks, ...]
     missing: dict[str, str]
 
     def _repr_html_(self) -> str:
@@ -234,8 +234,8 @@ def candidates_beside(
 def _weighed(
     metric: Metric,
     belief: NDArray[Any],
-    wanted: MatrixAdversary,
-    adversaries: list[Adversary],
+    wanted: GainMatrix,
+    adversaries: list[GainFunction],
     best: OptimalMechanism,
     looked_for: dict[str, Channel],
 ) -> Candidates:
@@ -258,7 +258,7 @@ def _weighed(
         )
     # Equal losses keep the order in which the mechanisms are listed, the optimal one first.
     rows.sort(key=lambda row: round(row.loss, 9))
-    compared: tuple[Neighbours, ...] = ()
+    compared: tuple[NeighbourLeaks, ...] = ()
     if metric.size <= LARGEST_COMPARED:
         for done, (first, second) in enumerate(pairwise(rows)):
             advance("comparing neighbours", done, len(rows) - 1)
@@ -280,14 +280,14 @@ def standard(metric: Metric, eps: float) -> tuple[dict[str, Channel], dict[str, 
     return built, missing
 
 
-def leak_of(channel: Channel, belief: Any, adversary: Adversary) -> Leak:
+def leak_of(channel: Channel, belief: Any, adversary: GainFunction) -> Leak:
     """What an adversary reaches before and after."""
     before = float(vulnerability(belief, adversary).value)
     after = float(posterior_vulnerability(channel, belief, adversary).value)
     return Leak(adversary.name, before, after, adversary.is_loss)
 
 
-def _relation(first: Alternative, second: Alternative) -> Neighbours:
+def _relation(first: Alternative, second: Alternative) -> NeighbourLeaks:
     forward = refines(first.mechanism, second.mechanism).holds
     backward = refines(second.mechanism, first.mechanism).holds
     relation: Relation
@@ -299,7 +299,7 @@ def _relation(first: Alternative, second: Alternative) -> Neighbours:
         relation = "less safe"
     else:
         relation = "undecided" if None in (forward, backward) else "neither"
-    return Neighbours(first.name, second.name, relation)
+    return NeighbourLeaks(first.name, second.name, relation)
 
 
 # ── What a user makes of noisy outputs ──────────────────────────────────────────────────────────────────────
@@ -397,7 +397,7 @@ def _joint(channel: Channel, belief: NDArray[Any], exact: bool) -> NDArray[Any]:
     return np.asarray(belief.astype(np.float64)[:, None] * channel.rounded())
 
 
-def _taken(channel: Channel, wanted: MatrixAdversary, scores: NDArray[Any]) -> float | Fraction | None:
+def _taken(channel: Channel, wanted: GainMatrix, scores: NDArray[Any]) -> float | Fraction | None:
     """The loss when every output is taken as the action of the same name."""
     position = {action: w for w, action in enumerate(wanted.actions)}
     if not all(output in position for output in channel.outputs):

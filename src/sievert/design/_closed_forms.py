@@ -12,7 +12,7 @@ import numpy as np
 
 from sievert.arrays import FloatArray, IndexArray
 from sievert.design._line import line_form
-from sievert.design._problem import Piece
+from sievert.design._problem import DesignComponent
 from sievert.proofs import Multipliers
 
 __all__ = ["Candidate", "closed_form", "kernel_form", "peaks"]
@@ -37,7 +37,7 @@ class Candidate:
     interrupted: bool = False
 
 
-def closed_form(piece: Piece) -> Candidate | None:
+def closed_form(piece: DesignComponent) -> Candidate | None:
     """The closed form that fits the shape of a piece, or None."""
     if piece.shape == "point":
         return _point(piece)
@@ -50,13 +50,13 @@ def closed_form(piece: Piece) -> Candidate | None:
     return _regular(piece)
 
 
-def _point(piece: Piece) -> Candidate:
+def _point(piece: DesignComponent) -> Candidate:
     channel = np.zeros_like(piece.cost)
     channel[0, int(np.argmin(piece.cost[0]))] = 1.0
     return Candidate(channel, Multipliers.none(), "one group of inputs: the best constant answer")
 
 
-def _line(piece: Piece) -> Candidate:
+def _line(piece: DesignComponent) -> Candidate:
     """The geometric mechanism with the best remap: optimal for single-crossing losses (Theorem SC)."""
     order, _, through = piece.outward
     edges = through[order[1:]]
@@ -96,14 +96,14 @@ def peaks(cost: FloatArray) -> IndexArray | None:
     return np.where(below.any(axis=0), below.argmax(axis=0), -1)
 
 
-def _heights(piece: Piece, hit: IndexArray) -> tuple[FloatArray, IndexArray]:
+def _heights(piece: DesignComponent, hit: IndexArray) -> tuple[FloatArray, IndexArray]:
     """What hitting each point is worth, and the action that does it best (-1: none)."""
     gain = piece.cost.max(axis=1, keepdims=True) - piece.cost
     worth, action = gain.max(axis=1), gain.argmax(axis=1)
     return worth, np.where(worth > 0, action, -1)
 
 
-def _uniform_peaks(piece: Piece) -> Candidate | None:
+def _uniform_peaks(piece: DesignComponent) -> Candidate | None:
     """Bayes risk on a discrete metric: randomised response on the k likeliest, the others uniform on them."""
     hit = peaks(piece.cost)
     if hit is None:
@@ -128,7 +128,7 @@ def _uniform_peaks(piece: Piece) -> Candidate | None:
     return Candidate(channel, Multipliers.none(), method, price)
 
 
-def _two_actions(piece: Piece) -> Candidate | None:
+def _two_actions(piece: DesignComponent) -> Candidate | None:
     """Two actions on a discrete metric: randomised response on which is better (Fernandes, Thm 6.28)."""
     a = float(np.exp(-piece.exponents[0]))
     if piece.cost.shape[1] != 2 or a < SMALLEST_RATIO:
@@ -160,7 +160,7 @@ def _two_actions(piece: Piece) -> Candidate | None:
     )
 
 
-def _tree(piece: Piece) -> Candidate | None:
+def _tree(piece: DesignComponent) -> Candidate | None:
     """Bayes risk on a tree: the exponential kernel, where its weights are ≥ 0 (Theorem TREE-BAYES)."""
     hit = peaks(piece.cost)
     order, parent, through = piece.outward
@@ -196,14 +196,14 @@ def _tree(piece: Piece) -> Candidate | None:
     return Candidate(channel, Multipliers.joined(arcs), method)
 
 
-def _beyond(piece: Piece, x: int, z: int, hit: IndexArray) -> IndexArray:
+def _beyond(piece: DesignComponent, x: int, z: int, hit: IndexArray) -> IndexArray:
     """Actions whose point is on z's side of the edge between x and z."""
     known = np.flatnonzero(hit >= 0)
     nearer = piece.distances[z, hit[known]] < piece.distances[x, hit[known]]
     return np.asarray(known[nearer])
 
 
-def _regular(piece: Piece) -> Candidate | None:
+def _regular(piece: DesignComponent) -> Candidate | None:
     """Uniform prior and Bayes risk where every point sees the same distances (Alvim et al., Thm 27/28)."""
     hit = peaks(piece.cost)
     if hit is None:
@@ -220,7 +220,7 @@ def _regular(piece: Piece) -> Candidate | None:
     return Candidate(channel, multipliers, method)
 
 
-def kernel_form(piece: Piece) -> Candidate | None:
+def kernel_form(piece: DesignComponent) -> Candidate | None:
     """The exponential kernel with the best remap, where its weights are ≥ 0: nearly optimal for large ε.
 
     A program's tolerance is more than what is lost there. It brings no certificate of its own.
@@ -237,7 +237,7 @@ def kernel_form(piece: Piece) -> Candidate | None:
     return Candidate(kernel @ taken, Multipliers.none(), "exponential kernel, bounded by a linear program")
 
 
-def _pushed(piece: Piece, action: IndexArray, surplus: FloatArray) -> Multipliers:
+def _pushed(piece: DesignComponent, action: IndexArray, surplus: FloatArray) -> Multipliers:
     """What each point can spare carried to the point an action hits, along shortest paths to it."""
     parts = []
     near = _arcs(piece)
@@ -262,7 +262,7 @@ def _pushed(piece: Piece, action: IndexArray, surplus: FloatArray) -> Multiplier
     return Multipliers.joined(parts)
 
 
-def _arcs(piece: Piece) -> list[tuple[IndexArray, IndexArray, FloatArray]]:
+def _arcs(piece: DesignComponent) -> list[tuple[IndexArray, IndexArray, FloatArray]]:
     """Of each point: its neighbours, the edges to them, and their lengths."""
     found = []
     for x in range(piece.size):

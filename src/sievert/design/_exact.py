@@ -19,7 +19,7 @@ from scipy.sparse import coo_array
 
 from sievert.arrays import FloatArray, ObjectArray
 from sievert.design._line import line_form
-from sievert.design._problem import Piece, Problem, inward
+from sievert.design._problem import DesignComponent, Problem, inward
 from sievert.numerics import device, fractions_of, log_fraction
 from sievert.programs import ExactProgram, LinearProgram, exact_vertex, solve
 from sievert.proofs import SCALE, Decay, ExactDesignProof, costs, exact_power
@@ -86,7 +86,7 @@ Factor = Callable[[float], Fraction]
 
 
 def in_fractions(
-    problem: Problem, pieces: list[Piece], factor: Factor, cost: ObjectArray, program: bool = True
+    problem: Problem, pieces: list[DesignComponent], factor: Factor, cost: ObjectArray, program: bool = True
 ) -> Iterator[tuple[str, Multiplied]]:
     """Channels with multipliers that may prove them optimal, each with its name; cheap ones first."""
     whole = pieces[0] if len(pieces) == 1 and pieces[0].size == len(cost) else None
@@ -105,7 +105,7 @@ def in_fractions(
             yield f"linear program in fractions, {cost.size} unknowns", found
 
 
-def _line(problem: Problem, piece: Piece, factor: Factor, cost: ObjectArray) -> Multiplied:
+def _line(problem: Problem, piece: DesignComponent, factor: Factor, cost: ObjectArray) -> Multiplied:
     order, _, through = piece.outward
     edges = through[order[1:]]
     t = np.array([factor(length) for length in problem.space.lengths[piece.edges[edges]].tolist()])
@@ -127,7 +127,9 @@ def _line(problem: Problem, piece: Piece, factor: Factor, cost: ObjectArray) -> 
     return channel, tuple(multipliers)
 
 
-def _uniform(problem: Problem, piece: Piece, factor: Factor, cost: ObjectArray) -> Multiplied | None:
+def _uniform(
+    problem: Problem, piece: DesignComponent, factor: Factor, cost: ObjectArray
+) -> Multiplied | None:
     """Costs that one action lowers at each point of a discrete metric: randomised response on some of them.
 
     With V the largest (w_1 + … + w_k)/(1 + (k-1)·a) of what hits are worth, in falling order, an input among
@@ -244,7 +246,7 @@ BLOCK_ENTRIES = 4_000_000
 LOOSE = 30.0
 
 
-def private_counts(piece: Piece, channel: FloatArray, factors: FloatArray) -> NDArray[np.int64]:
+def private_counts(piece: DesignComponent, channel: FloatArray, factors: FloatArray) -> NDArray[np.int64]:
     """Whole numbers over 2^53 near `channel`, exactly private for the piece.
 
     Parameters
@@ -289,7 +291,7 @@ def _constant(size: int, actions: int, answer: int) -> NDArray[np.int64]:
     return counts
 
 
-def majorant(piece: Piece, channel: FloatArray) -> FloatArray:
+def majorant(piece: DesignComponent, channel: FloatArray) -> FloatArray:
     """c'_x = max_z e^(-d(x,z))·c_z for each column: private, and below every private column above c."""
     if piece.shape == "uniform":
         factor = np.exp(-piece.exponents[0])
@@ -307,7 +309,7 @@ def _largest(factors: FloatArray, table: FloatArray) -> FloatArray:
     return found
 
 
-def _line_majorant(piece: Piece, channel: FloatArray) -> FloatArray:
+def _line_majorant(piece: DesignComponent, channel: FloatArray) -> FloatArray:
     """Running maxima of ln c_z ± position."""
     order, _, through = piece.outward
     position = np.concatenate([[0.0], np.cumsum(piece.exponents[through[order[1:]]])])[:, None]
@@ -320,14 +322,14 @@ def _line_majorant(piece: Piece, channel: FloatArray) -> FloatArray:
     return result
 
 
-def constant_answer(piece: Piece) -> FloatArray:
+def constant_answer(piece: DesignComponent) -> FloatArray:
     """The best answer that does not look at the data: always private."""
     channel = np.zeros_like(piece.cost)
     channel[:, int(np.argmin(piece.cost.sum(axis=0)))] = 1.0
     return channel
 
 
-def with_reserve(piece: Piece, channel: FloatArray, answer: int) -> FloatArray:
+def with_reserve(piece: DesignComponent, channel: FloatArray, answer: int) -> FloatArray:
     """Rows of private columns brought to sum 1 by a private addition to one column.
 
     With e the excess of each row, H - e_x ≥ e^(-d(x,z))·(H - e_z) for the H chosen here, and sums of private
@@ -343,7 +345,7 @@ def with_reserve(piece: Piece, channel: FloatArray, answer: int) -> FloatArray:
     return np.asarray(result / (1 + height))
 
 
-def _raised(piece: Piece, table: FloatArray, factors: FloatArray) -> FloatArray:
+def _raised(piece: DesignComponent, table: FloatArray, factors: FloatArray) -> FloatArray:
     """The least whole numbers above `table` that pass every comparison of `_allowed`."""
     while not _allowed(piece, table, factors):
         if piece.shape == "uniform":
@@ -361,7 +363,7 @@ def _charge(factor: FloatArray | np.float64, values: FloatArray) -> FloatArray:
     return np.where(values > 0, np.ceil(np.nextafter(factor * values, np.inf)), 0.0)
 
 
-def _allowed(piece: Piece, table: FloatArray, factors: FloatArray) -> bool:
+def _allowed(piece: DesignComponent, table: FloatArray, factors: FloatArray) -> bool:
     if piece.is_uniform:
         return bool((_charge(factors[0], table.max(axis=0)) <= table.min(axis=0)).all())
     if _is_complete(piece):
@@ -377,11 +379,11 @@ def _allowed(piece: Piece, table: FloatArray, factors: FloatArray) -> bool:
     return True
 
 
-def _is_complete(piece: Piece) -> bool:
+def _is_complete(piece: DesignComponent) -> bool:
     return len(piece.pairs) == piece.size * (piece.size - 1) // 2
 
 
-def _needed(piece: Piece, table: FloatArray, factors: FloatArray) -> FloatArray:
+def _needed(piece: DesignComponent, table: FloatArray, factors: FloatArray) -> FloatArray:
     """What all others charge each entry, every pair being an edge: charges grow with their products."""
     dense = np.zeros((piece.size, piece.size))
     dense[piece.pairs[:, 0], piece.pairs[:, 1]] = dense[piece.pairs[:, 1], piece.pairs[:, 0]] = factors
@@ -390,7 +392,7 @@ def _needed(piece: Piece, table: FloatArray, factors: FloatArray) -> FloatArray:
     return np.where(table.max(axis=0) > 0, np.maximum(_charge(np.float64(1.0), top), 1.0), 0.0)
 
 
-def _stepped(piece: Piece, table: FloatArray, factors: FloatArray) -> FloatArray:
+def _stepped(piece: DesignComponent, table: FloatArray, factors: FloatArray) -> FloatArray:
     """Every edge once, in both directions, from the values before."""
     if _is_complete(piece):
         return np.maximum(table, _needed(piece, table, factors))
@@ -407,7 +409,7 @@ def _stepped(piece: Piece, table: FloatArray, factors: FloatArray) -> FloatArray
     return result
 
 
-def _swept(piece: Piece, table: FloatArray, factors: FloatArray, rounding: bool) -> FloatArray:
+def _swept(piece: DesignComponent, table: FloatArray, factors: FloatArray, rounding: bool) -> FloatArray:
     """Maxima carried to the root of a line or tree and back: exact for max-products along it."""
     order, parent, through = piece.outward
     result = table.copy()

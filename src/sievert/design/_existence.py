@@ -9,7 +9,7 @@ import numpy as np
 
 from sievert.arrays import AnyArray
 from sievert.channels import Channel, target_metric
-from sievert.design._blocks import blocks_of
+from sievert.design._input_blocks import blocks_of
 from sievert.design._optimal import as_loss
 from sievert.design._universal_case import MOST_LISTED
 from sievert.errors import MechanismError

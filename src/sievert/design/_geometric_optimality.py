@@ -24,9 +24,9 @@ from sievert.channels.priors import as_prior
 from sievert.design._line import discounted, line_prices
 from sievert.design._optimal import as_loss
 from sievert.errors import MechanismError
-from sievert.measures import MatrixAdversary
+from sievert.measures import GainMatrix
 from sievert.mechanisms import privacy
-from sievert.numerics import brief, fractions_of, require_size
+from sievert.numerics import abbreviated, fractions_of, require_size
 from sievert.results import Result
 from sievert.spaces import labels_of, listed
 
@@ -102,7 +102,7 @@ def geometric_optimality(
     labels = listed(labels_of(points, "points", "points", MechanismError), "points")
     for item in labels:
         if not isinstance(item, int | float | Fraction) or not -math.inf < item < math.inf:
-            raise MechanismError(f"points: {brief(item)} is not a finite number")
+            raise MechanismError(f"points: {abbreviated(item)} is not a finite number")
     positions: list[Any] = list(labels)
     gaps = [b - a for a, b in pairwise(positions)]
     if not positions or any(not gap > 0 for gap in gaps):
@@ -129,7 +129,7 @@ def geometric_optimality(
 
 
 def _in_balls(
-    table: FloatArray, belief: FloatArray, gaps: list[Any], eps: float, wanted: MatrixAdversary
+    table: FloatArray, belief: FloatArray, gaps: list[Any], eps: float, wanted: GainMatrix
 ) -> GeometricOptimality:
     """As for rational numbers, with floats as exact numbers and e^(-ε·gap) enclosed.
 

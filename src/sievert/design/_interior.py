@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from sievert.arrays import FloatArray, IndexArray
+from sievert.design._bandwidth import block_order, cut, most_blocks, reached, wider
 from sievert.design._closed_forms import Candidate
 from sievert.design._columns import Breakdown, Columns, columns_on
 from sievert.design._exact import constant_answer, with_reserve
-from sievert.design._problem import Piece
-from sievert.design._reach import block_order, cut, most_blocks, reached, wider
+from sievert.design._problem import DesignComponent
 from sievert.numerics import advance, device
 from sievert.proofs import Multipliers
 from sievert.spaces import Edges, shortest_paths
@@ -97,7 +97,7 @@ class _Pairs:
         return slice(self._starts[start], self._starts[end])
 
 
-def interior_point(piece: Piece, gap: float, floor: float = 0.0) -> Candidate:
+def interior_point(piece: DesignComponent, gap: float, floor: float = 0.0) -> Candidate:
     """A private channel with multipliers that prove a gap, or the best that was found when it ended.
 
     Parameters
@@ -159,7 +159,7 @@ class Search:
 
     interrupted = False
 
-    def __init__(self, piece: Piece, floor: float = 0.0) -> None:
+    def __init__(self, piece: DesignComponent, floor: float = 0.0) -> None:
         self.piece, self._floor = piece, floor
         self.shape = piece.cost.shape[1], piece.size
         self._begin()
@@ -416,7 +416,7 @@ class Search:
         return Multipliers(arcs, np.concatenate([w, w]), value)
 
 
-def _near(piece: Piece) -> IndexArray:
+def _near(piece: DesignComponent) -> IndexArray:
     """Positions of the pairs that a way over a nearer point does not nearly replace."""
     distances, pairs = piece.distances, piece.pairs[piece.needed]
     ends = np.concatenate([pairs, pairs[:, ::-1]])

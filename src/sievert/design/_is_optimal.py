@@ -19,7 +19,7 @@ from sievert.design._candidates import remap
 from sievert.design._optimal import as_loss, optimal_mechanism
 from sievert.errors import ChannelError
 from sievert.geometry import PrivateColumns
-from sievert.measures import MatrixAdversary, posterior_vulnerability
+from sievert.measures import GainMatrix, posterior_vulnerability
 from sievert.mechanisms import privacy
 from sievert.numerics import non_negative
 from sievert.policies import Answers, Policy
@@ -169,7 +169,7 @@ def _is_private_exactly(channel: Channel, metric: Metric, eps: float | None, alp
     return PrivateColumns(channel, metric, eps, alpha).exact
 
 
-def _lost(channel: Channel, belief: AnyArray, loss: MatrixAdversary) -> float | Fraction:
+def _lost(channel: Channel, belief: AnyArray, loss: GainMatrix) -> float | Fraction:
     """The loss with the best action for each output; by a rule's products where it is one."""
     if channel.is_rule_beyond(LISTED):
         return float(loss.values_by_products(channel.rmatvec, belief.astype(np.float64)).sum())

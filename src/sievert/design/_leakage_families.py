@@ -15,7 +15,7 @@ import numpy as np
 from sievert.arrays import FloatArray
 from sievert.channels import Channel
 from sievert.design._leakage_programs import Family, Task, blind_strategy, generate, within_budget
-from sievert.design._optimal import Designed
+from sievert.design._optimal import DesignResult
 from sievert.errors import MechanismError
 from sievert.numerics import advance, finite, is_whole, require_size, taken, whole
 from sievert.programs import Unsolved
@@ -31,7 +31,7 @@ SMALL_GAP = 1e-9
 
 
 @dataclass(frozen=True)
-class LeakageDesign(Designed):
+class LeakageDesign(DesignResult):
     """A mechanism between leakage and loss, proved best within its budget.
 
     Attributes

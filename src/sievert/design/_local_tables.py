@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from sievert.arrays import FloatArray, IntArray
-from sievert.channels import Privacy, ResponseChannel
+from sievert.channels import EpsilonOrAlpha, ResponseChannel
 from sievert.errors import TooLargeError
 from sievert.numerics import log_binomial
 from sievert.observations import RepeatedGuess, repeated_guess
@@ -136,7 +136,7 @@ class LocalTable:
         """By the types of repeated reports; None where they are too many."""
         likeliest = self._classes[2]
         total = float(likeliest.sum())
-        channel = ResponseChannel(self.size, Privacy(self.eps, None))
+        channel = ResponseChannel(self.size, EpsilonOrAlpha(self.eps, None))
         answers = Query.record().answers(Policy.local(list(range(self.size))))
         try:
             found = repeated_guess(channel, answers, releases, likeliest / total)

@@ -13,17 +13,17 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.channels import Channel, Privacy, target_metric
+from sievert.channels import Channel, EpsilonOrAlpha, target_metric
 from sievert.channels.priors import as_prior
 from sievert.design._exact import solve_exactly
 from sievert.design._fine import Fine, solve_finely
 from sievert.design._problem import Problem
-from sievert.design._solving import ROUNDING, as_probabilities, solve_problem
+from sievert.design._solve import ROUNDING, as_probabilities, solve_problem
 from sievert.errors import GainError, MechanismError, TooLargeError
 from sievert.estimation import identifiability
-from sievert.measures import MatrixAdversary, table_adversary
+from sievert.measures import GainMatrix, table_adversary
 from sievert.mechanisms import privacy
-from sievert.numerics import at_most, brief, choice, finite, on_device, read_eps
+from sievert.numerics import abbreviated, at_most, choice, finite, on_device, read_eps
 from sievert.policies import Answers, Policy, Query
 from sievert.proofs import Decay, OptimalDesignProof, Proof, costs
 from sievert.results import Result
@@ -32,7 +32,7 @@ from sievert.spaces import Labels, Metric
 __all__ = [
     "LARGEST_ENTRIES",
     "LARGEST_EPS",
-    "Designed",
+    "DesignResult",
     "OptimalMechanism",
     "as_loss",
     "decay_of",
@@ -44,7 +44,7 @@ __all__ = [
 # ── What every designed mechanism shows: its sentence above its matrix, and plain data without the proof ────
 
 
-class Designed(Result, ABC):
+class DesignResult(Result, ABC):
     """A result with a mechanism, a gap and a certificate."""
 
     mechanism: Channel
@@ -92,7 +92,7 @@ LARGEST_ENTRIES = 4_000_000
 
 
 @dataclass(frozen=True)
-class OptimalMechanism(Designed):
+class OptimalMechanism(DesignResult):
     """A private mechanism, what it loses, and what any private mechanism loses at least.
 
     Attributes
@@ -217,16 +217,17 @@ def optimal_mechanism(
     wanted = as_loss(loss, metric.points)
     level = privacy(eps, alpha)
     if LARGEST_EPS < level.eps < math.inf:
-        raise MechanismError(f"eps is {brief(eps)}; give at most {LARGEST_EPS:g}, or inf for no noise")
+        raise MechanismError(f"eps is {abbreviated(eps)}; give at most {LARGEST_EPS:g}, or inf for no noise")
     choice("method", method, get_args(Method), MechanismError)
     share = finite("gap", gap, MechanismError)
     if not 0 < share <= 1:
         raise MechanismError(
-            f"gap is {brief(gap)}; it must be above 0 and at most 1: the share of the loss that may stay open"
+            f"gap is {abbreviated(gap)}; it must be above 0 and at most 1: the share of the loss that "
+            f"may stay open"
         )
     stretch = finite("stretch", stretch, MechanismError)
     if stretch < 1:
-        raise MechanismError(f"stretch is {brief(stretch)}; it must be a number ≥ 1")
+        raise MechanismError(f"stretch is {abbreviated(stretch)}; it must be a number ≥ 1")
     require_few_entries(metric, wanted)
     decay = decay_of(level, metric)
     with on_device(device):
@@ -237,8 +238,8 @@ def _designed(
     metric: Metric,
     decay: Decay,
     belief: NDArray[Any],
-    wanted: MatrixAdversary,
-    level: Privacy,
+    wanted: GainMatrix,
+    level: EpsilonOrAlpha,
     method: str,
     gap: float,
     stretch: float,
@@ -251,7 +252,7 @@ def _designed(
     return _certified(metric, decay, belief, wanted, level, method, gap, stretch)
 
 
-def require_few_entries(metric: Metric, wanted: MatrixAdversary) -> None:
+def require_few_entries(metric: Metric, wanted: GainMatrix) -> None:
     """Refuse channels that are too large to be designed."""
     entries = metric.size * len(wanted.actions)
     if entries > LARGEST_ENTRIES:
@@ -266,8 +267,8 @@ def _certified(
     metric: Metric,
     decay: Decay,
     belief: NDArray[Any],
-    wanted: MatrixAdversary,
-    level: Privacy,
+    wanted: GainMatrix,
+    level: EpsilonOrAlpha,
     method: str,
     gap: float,
     stretch: float,
@@ -319,8 +320,8 @@ def _in_fine_parts(
     fine: Fine,
     problem: Problem,
     belief: NDArray[Any],
-    wanted: MatrixAdversary,
-    level: Privacy,
+    wanted: GainMatrix,
+    level: EpsilonOrAlpha,
     metric: Metric,
     before: float,
 ) -> OptimalMechanism:
@@ -354,8 +355,8 @@ def _exact(
     metric: Metric,
     decay: Decay,
     belief: NDArray[Any],
-    wanted: MatrixAdversary,
-    level: Privacy,
+    wanted: GainMatrix,
+    level: EpsilonOrAlpha,
     insist: bool,
 ) -> OptimalMechanism | None:
     """Fractions throughout, where everything given is rational and the problem is small."""
@@ -385,7 +386,7 @@ def _exact(
     )
 
 
-def decay_of(level: Privacy, metric: Metric) -> Decay:
+def decay_of(level: EpsilonOrAlpha, metric: Metric) -> Decay:
     """How probabilities may shrink: an exact alpha over whole distances, else an exact ε.
 
     Over other distances alpha is read as the float just below -ln alpha.
@@ -402,7 +403,7 @@ def _whole(metric: Metric) -> bool:
     return bool((finite == np.floor(finite)).all()) and (not finite.size or float(finite.max()) < 10_000)
 
 
-def as_loss(loss: object, inputs: Labels) -> MatrixAdversary:
+def as_loss(loss: object, inputs: Labels) -> GainMatrix:
     """A loss with a matrix, on the given inputs; Bayes risk by default."""
     if loss is None:
         from sievert.measures.losses import bayes_risk

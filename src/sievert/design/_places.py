@@ -20,9 +20,9 @@ from sievert.arrays import FloatArray
 from sievert.channels import Channel, PlanarNoise
 from sievert.design._candidates import remap
 from sievert.design._table_results import NO_PROOF, TableDesign, TableOption
-from sievert.measures import MatrixAdversary, posterior_vulnerability
+from sievert.measures import GainMatrix, posterior_vulnerability
 from sievert.numerics import in_percent
-from sievert.observations import record_view
+from sievert.observations import likelihood_of
 from sievert.results import Result
 
 __all__ = ["PlanarBeside", "place_design", "planar_beside"]
@@ -84,7 +84,7 @@ class PlanarBeside(Result):
 
 
 def planar_beside(
-    mechanism: Channel, lost: float, noise: PlanarNoise, belief: FloatArray, loss: MatrixAdversary
+    mechanism: Channel, lost: float, noise: PlanarNoise, belief: FloatArray, loss: GainMatrix
 ) -> PlanarBeside:
     """Planar noise beside a mechanism that loses so much, at the same ε and at the same guess."""
     guess = float(posterior_vulnerability(mechanism, belief).value)
@@ -93,7 +93,7 @@ def planar_beside(
         return PlanarNoise(noise.region, Fraction(math.exp(level)))
 
     def excess(level: float) -> float:
-        return record_view(planar(level), belief).guess(1).guess - guess
+        return likelihood_of(planar(level), belief).guess(1).guess - guess
 
     def lost_by(through: PlanarNoise) -> float:
         return float(remap(through.finite(), belief, loss).after)
@@ -108,7 +108,7 @@ def planar_beside(
         lost,
         guess,
         lost_by(noise),
-        record_view(noise, belief).guess(1).guess,
+        likelihood_of(noise, belief).guess(1).guess,
         None if equal is None else math.exp(equal),
         None if equal is None else lost_by(planar(equal)),
     )
@@ -116,7 +116,7 @@ def planar_beside(
 
 def _planar(noise: PlanarNoise, belief: FloatArray | None, releases: int, confidence: float) -> TableOption:
     size, cell = len(noise.region), noise.region.cell
-    view = record_view(noise, np.full(size, 1 / size) if belief is None else belief)
+    view = likelihood_of(noise, np.full(size, 1 / size) if belief is None else belief)
     once, often = view.guess(1), view.guess(releases)
     scale, mean, reach = noise.lengths(confidence)
     return TableOption(

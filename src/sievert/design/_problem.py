@@ -19,7 +19,7 @@ from sievert.errors import TooLargeError
 from sievert.proofs import Decay, ProofSpace
 from sievert.spaces import Edges, Graph, Metric, automorphisms, by_first, shortest_paths
 
-__all__ = ["Folding", "Piece", "Problem", "Shape", "fold", "inward", "necessary"]
+__all__ = ["DesignComponent", "Folding", "Problem", "Shape", "fold", "inward", "necessary"]
 Shape = Literal["point", "line", "tree", "uniform", "general"]
 # Closer than the first points are designed as one: telling them apart would gain nothing and cost precision.
 # So are those closer than a share of the gap, up to the second: an interior point cannot part them.
@@ -72,7 +72,7 @@ class Problem:
         joined = coo_array((np.ones(len(pairs)), tuple(pairs.T)), shape=(self.space.size,) * 2)
         return np.asarray(connected_components(joined, directed=False)[1], dtype=np.intp)
 
-    def pieces(self) -> list[Piece]:
+    def pieces(self) -> list[DesignComponent]:
         """The components that constraints leave, each with its points merged into groups."""
         groups = int(self.group_of.max()) + 1
         ends = self.group_of[self.space.pairs]
@@ -94,11 +94,11 @@ class Problem:
         edges = np.split(kept[order], np.searchsorted(home[order], np.arange(1, count)))
         return [self._piece(points, part, cost) for points, part in zip(members, edges, strict=True)]
 
-    def _piece(self, groups: IndexArray, edges: IndexArray, cost: FloatArray) -> Piece:
+    def _piece(self, groups: IndexArray, edges: IndexArray, cost: FloatArray) -> DesignComponent:
         place = np.full(len(cost), -1, dtype=np.intp)
         place[groups] = np.arange(len(groups))
         first = np.unique(self.group_of, return_index=True)[1]
-        return Piece(
+        return DesignComponent(
             groups,
             place[self.group_of[self.space.pairs[edges]]],
             self.exponents[edges],
@@ -114,7 +114,7 @@ def _generates(metric: Metric, edges: Edges) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Piece:
+class DesignComponent:
     """One connected component: points 0…k-1, edges with exponents ε·length, costs [point, action].
 
     `groups` and `edges` say which groups and edges of the whole problem they are.
@@ -188,11 +188,11 @@ class Piece:
                     order.append(w)
         return np.array(order, dtype=np.intp), parent, through
 
-    def with_actions(self, actions: IndexArray) -> Piece:
+    def with_actions(self, actions: IndexArray) -> DesignComponent:
         """The same piece with some of the actions."""
         return replace(self, cost=self.cost[:, actions], loss=self.loss[actions])
 
-    def ordered(self, order: IndexArray) -> Piece:
+    def ordered(self, order: IndexArray) -> DesignComponent:
         """The same piece with its points in another order; edges keep theirs."""
         place = np.empty(self.size, dtype=np.intp)
         place[order] = np.arange(self.size)
@@ -281,7 +281,7 @@ class Folding:
         return len(self.first_entry)
 
 
-def fold(piece: Piece, cost: FloatArray) -> Folding:
+def fold(piece: DesignComponent, cost: FloatArray) -> Folding:
     """Orbits under the symmetries found; every entry by itself where there is none.
 
     Parameters
@@ -311,7 +311,7 @@ def _joined(before: IndexArray, after: IndexArray, count: int) -> IndexArray:
     return by_first(connected_components(edges, directed=False)[1].astype(np.intp))
 
 
-def _moves(piece: Piece, cost: FloatArray) -> list[tuple[IndexArray, IndexArray]]:
+def _moves(piece: DesignComponent, cost: FloatArray) -> list[tuple[IndexArray, IndexArray]]:
     """Permutations of the points, each with the permutation of actions that keeps every cost."""
     if piece.size > LARGEST_GROUP:
         return []
@@ -340,7 +340,7 @@ def _moves(piece: Piece, cost: FloatArray) -> list[tuple[IndexArray, IndexArray]
     return moves
 
 
-def _short_pairs(piece: Piece) -> Graph:
+def _short_pairs(piece: DesignComponent) -> Graph:
     """Points joined to their nearest ones: few edges that a symmetry must keep."""
     pairs, lengths = piece.pairs[piece.needed], piece.exponents[piece.needed]
     nearest = np.full(piece.size, np.inf)

@@ -16,7 +16,7 @@ from scipy.sparse import coo_array, csr_array
 
 from sievert.arrays import FloatArray, IndexArray
 from sievert.design._closed_forms import Candidate
-from sievert.design._problem import Folding, Piece, fold
+from sievert.design._problem import DesignComponent, Folding, fold
 from sievert.errors import TooLargeError
 from sievert.numerics import advance
 from sievert.programs import LinearProgram, RowProgram, cost_scale, solved
@@ -40,7 +40,7 @@ MOST_SECONDS = 60.0
 LARGEST_ROWS = 20_000_000
 
 
-def lazy_program(piece: Piece, every_round: bool = False) -> Iterator[Candidate]:
+def lazy_program(piece: DesignComponent, every_round: bool = False) -> Iterator[Candidate]:
     """Channels with multipliers, one a round for very large programs or `every_round`, else the last.
 
     Bounds grow from round to round, but what a channel loses after repair may rise and fall.
@@ -94,7 +94,7 @@ def lazy_program(piece: Piece, every_round: bool = False) -> Iterator[Candidate]
         listed = np.concatenate([listed, fresh])
 
 
-def _away(piece: Piece) -> FloatArray:
+def _away(piece: DesignComponent) -> FloatArray:
     """Distance of each point to the nearest one where each action loses least: [point, action]."""
     loss = piece.loss
     spread = float(np.ptp(loss)) or 1.0
@@ -102,7 +102,7 @@ def _away(piece: Piece) -> FloatArray:
     return np.ascontiguousarray(np.array([piece.distances[:, peak].min(axis=1) for peak in best]).T)
 
 
-def _candidates(piece: Piece, folding: Folding, scale: FloatArray, away: FloatArray) -> Rows:
+def _candidates(piece: DesignComponent, folding: Folding, scale: FloatArray, away: FloatArray) -> Rows:
     """Every constraint once: for the first member of each orbit on the left, the strongest for each right."""
     needed = piece.needed
     expected = folding.entries * 2 * len(needed) // piece.size
@@ -169,7 +169,7 @@ def _row_sums(folding: Folding, units: FloatArray) -> csr_array:
 
 
 def _expanded(
-    piece: Piece, folding: Folding, rows: Rows, chosen: IndexArray, values: FloatArray
+    piece: DesignComponent, folding: Folding, rows: Rows, chosen: IndexArray, values: FloatArray
 ) -> Multipliers:
     """Multipliers of folded constraints spread evenly over all the constraints they stand for."""
     positive = values > 0
@@ -197,7 +197,7 @@ def _expanded(
     return Multipliers(arc, action, share[place])
 
 
-def hub_program(piece: Piece) -> Candidate:
+def hub_program(piece: DesignComponent) -> Candidate:
     """All points equally far apart: a column is private iff a·T ≤ c_x ≤ T, n·m constraints instead of n²·m.
 
     With c = a·T + (1-a)·u, 0 ≤ u ≤ T, every coefficient is at most 1.

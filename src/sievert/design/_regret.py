@@ -17,19 +17,19 @@ from typing import Any
 import numpy as np
 
 from sievert.arrays import AnyArray
-from sievert.channels import Channel, Privacy, target_metric
+from sievert.channels import Channel, EpsilonOrAlpha, target_metric
 from sievert.design._existence import existence_by_theorem
-from sievert.design._optimal import Designed, as_loss
+from sievert.design._optimal import DesignResult, as_loss
 from sievert.design._universal import by_cells, is_universally_optimal
 from sievert.design._universal_case import Case, Universality
 from sievert.errors import MechanismError, MetricError, TooLargeError
 from sievert.geometry import Optimum, VertexProgram, polytope, vertex_program, whole_metric
-from sievert.measures import MatrixAdversary
+from sievert.measures import GainMatrix
 from sievert.mechanisms import privacy
 from sievert.numerics import (
+    abbreviated,
     advance,
     as_fraction,
-    brief,
     exp_above,
     fractions_of,
     require_size,
@@ -55,7 +55,7 @@ MOST_PERMUTED = 6
 
 
 @dataclass(frozen=True, eq=False)
-class MinimaxRegret(Designed):
+class MinimaxRegret(DesignResult):
     """The mechanism whose largest regret over all priors is least.
 
     Attributes
@@ -164,7 +164,7 @@ def regret_tolerance(metric: Metric) -> Fraction | None:
     return Fraction(f"{step:.1e}")
 
 
-def _exact_space(space: Metric, level: Privacy, tolerance: object) -> tuple[Metric, Fraction, bool]:
+def _exact_space(space: Metric, level: EpsilonOrAlpha, tolerance: object) -> tuple[Metric, Fraction, bool]:
     """Whole distances, e^-ε for one of them as a fraction, and whether both are what was given."""
     lengths = space.matrix[np.isfinite(space.matrix)]
     polytope(space, tolerance=tolerance)
@@ -177,12 +177,13 @@ def _exact_space(space: Metric, level: Privacy, tolerance: object) -> tuple[Metr
             raise
         broken = float(lengths[lengths != np.floor(lengths)][0])
         raise MetricError(
-            f"metric: a distance is {brief(broken)}; the least regret is found in fractions, give tolerance "
+            f"metric: a distance is {abbreviated(broken)}; the least regret is found in fractions, give "
+            f"tolerance "
             f"to round distances down, such as {float(regret_tolerance(space) or 0):g}"
         ) from problem
     steps = float(rounded.matrix[np.isfinite(rounded.matrix)].max())
     require_size(steps, MOST_STEPS, "the steps of the longest distance", "give a coarser tolerance")
-    above = _ratio(Privacy(level.eps * float(unit), None))
+    above = _ratio(EpsilonOrAlpha(level.eps * float(unit), None))
     return rounded, _simplest(above, above + (1 - above) / FINER), False
 
 
@@ -196,9 +197,7 @@ def _simplest(low: Fraction, high: Fraction) -> Fraction:
     return whole_part + 1 / _simplest(1 / (high - whole_part), 1 / (low - whole_part))
 
 
-def _least(
-    space: Metric, ratio: Fraction, wanted: MatrixAdversary, given: bool, effort: int
-) -> MinimaxRegret:
+def _least(space: Metric, ratio: Fraction, wanted: GainMatrix, given: bool, effort: int) -> MinimaxRegret:
     """By a theorem, or by cutting planes."""
     table: AnyArray = fractions_of([[Fraction(value) for value in row] for row in wanted.table.tolist()])
     by_theorem = _by_theorem(space, ratio, table, given)
@@ -240,7 +239,7 @@ def _symmetries(space: Metric, loss: AnyArray) -> list[list[int]]:
     ]
 
 
-def _ratio(level: Privacy) -> Fraction:
+def _ratio(level: EpsilonOrAlpha) -> Fraction:
     """alpha as it is given, or a fraction just above e^-ε: what is private for it is private for ε."""
     if level.alpha is not None:
         return level.alpha
@@ -248,7 +247,8 @@ def _ratio(level: Privacy) -> Fraction:
         return Fraction(int(level.eps == 0))
     if level.eps > LARGEST_EPS:
         raise MechanismError(
-            f"eps is {brief(level.eps)}; beyond {LARGEST_EPS:g} all regrets are below 1e-40, design for any "
+            f"eps is {abbreviated(level.eps)}; beyond {LARGEST_EPS:g} all regrets are below 1e-40, "
+            f"design for any "
             "prior"
         )
     above = exp_above(-Fraction(level.eps))

@@ -23,7 +23,7 @@ from sievert.design._candidates import Leak, leak_of, standard
 from sievert.errors import EstimationError, GainError, MechanismError, SievertError
 from sievert.estimation import frequency_variance, identifiability
 from sievert.measures import as_gain
-from sievert.numerics import brief, instance, non_negative, whole
+from sievert.numerics import abbreviated, instance, non_negative, whole
 from sievert.policies import Answers, Policy
 from sievert.results import Result
 from sievert.spaces import Metric, label_text
@@ -153,7 +153,9 @@ def survey_design(
     metric = target_metric(policy_or_metric, None)
     eps = non_negative("eps", eps, MechanismError, infinite=True)
     if not LEAST_EPS <= eps <= MOST_EPS:
-        raise MechanismError(f"eps is {brief(eps)}; a survey needs an ε from {LEAST_EPS:g} to {MOST_EPS:g}")
+        raise MechanismError(
+            f"eps is {abbreviated(eps)}; a survey needs an ε from {LEAST_EPS:g} to {MOST_EPS:g}"
+        )
     count = whole("reports", reports, MechanismError, most=MOST_REPORTS)
     if metric.size < 2:
         raise MechanismError("there is one value only; its frequency is 1 whatever is reported")

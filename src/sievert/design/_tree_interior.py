@@ -21,13 +21,13 @@ from sievert.design._closed_forms import Candidate
 from sievert.design._columns import Arrays, Breakdown
 from sievert.design._exact import majorant, with_reserve
 from sievert.design._interior import Search, climbed
-from sievert.design._problem import Piece
+from sievert.design._problem import DesignComponent
 from sievert.proofs import Multipliers
 
 __all__ = ["tree_interior_point"]
 
 
-def tree_interior_point(piece: Piece, gap: float, floor: float = 0.0) -> Candidate:
+def tree_interior_point(piece: DesignComponent, gap: float, floor: float = 0.0) -> Candidate:
     """`interior_point` for points on a line or a tree.
 
     Notes

@@ -18,8 +18,8 @@ import numpy as np
 
 from sievert.arrays import AnyArray, ObjectArray
 from sievert.channels import Channel
-from sievert.design._blocks import blocks_of
 from sievert.design._existence import existence_by_theorem
+from sievert.design._input_blocks import blocks_of
 from sievert.design._optimal import optimal_mechanism
 from sievert.design._universal_case import TOLERANCE, Case, Universality
 from sievert.design._universal_theorems import by_pairs, by_theorem

@@ -13,7 +13,7 @@ from sievert.arrays import AnyArray, BoolArray
 from sievert.channels import Channel, target_metric
 from sievert.design._optimal import as_loss
 from sievert.geometry import PrivateColumns
-from sievert.measures import MatrixAdversary
+from sievert.measures import GainMatrix
 from sievert.mechanisms import privacy
 from sievert.numerics import fractions_of
 from sievert.policies import Answers, Policy
@@ -119,7 +119,7 @@ class Case:
         self.eps, self.alpha, self.effort = eps, alpha, effort
         self.polytope = columns.polytope
         self.pairs = columns.pairs
-        self.wanted: MatrixAdversary = as_loss(loss, self.metric.points)
+        self.wanted: GainMatrix = as_loss(loss, self.metric.points)
         self.exact = columns.exact
         self.table: AnyArray = columns.table
         self.logs, self._reach = columns.logs, columns.reach

@@ -30,7 +30,7 @@ from sievert.estimation._confidence import (
 from sievert.estimation._events import Event, Family, label_family
 from sievert.estimation._outputs import Outputs, outputs_of, runs_of
 from sievert.estimation._vector_events import table_families
-from sievert.numerics import brief, generator_of, non_negative, probability, require_size, whole
+from sievert.numerics import abbreviated, generator_of, non_negative, probability, require_size, whole
 from sievert.proofs import Proof, RunsProof
 from sievert.results import Result
 
@@ -208,7 +208,7 @@ def audit_outputs(
     (True, True)
     """
     if not isinstance(names, list | tuple) or len(names) != 2:
-        raise ChannelError(f"names is {brief(names)}; give two names, one for each input")
+        raise ChannelError(f"names is {abbreviated(names)}; give two names, one for each input")
     sides = dict(enumerate(outputs_of(("first", first), ("second", second))))
     for side, name in zip(sides.values(), ("first", "second"), strict=True):
         if len(side) < SMALLEST_SAMPLE:
@@ -259,7 +259,7 @@ def audit_mechanism(
     False
     """
     if not callable(mechanism):
-        raise ChannelError(f"mechanism is {brief(mechanism)}; give a function of the input")
+        raise ChannelError(f"mechanism is {abbreviated(mechanism)}; give a function of the input")
     trials = whole("trials", trials, ChannelError, least=SMALLEST_SAMPLE)
     require_size(trials, MOST_TRIALS, "the runs on each input", "run fewer; 10,000 tell much already")
     outputs = [[mechanism(given) for _ in range(trials)] for given in (first, second)]
@@ -270,7 +270,7 @@ def audit_mechanism(
         delta=delta,
         confidence=confidence,
         rng=rng,
-        names=(brief(first), brief(second)),
+        names=(abbreviated(first), abbreviated(second)),
     )
 
 

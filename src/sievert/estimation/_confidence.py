@@ -9,7 +9,7 @@ from scipy.special import betaincinv, erfcinv, erfinv
 
 from sievert.arrays import FloatArray
 from sievert.errors import EstimationError
-from sievert.numerics import brief, probability
+from sievert.numerics import abbreviated, probability
 
 __all__ = [
     "checked_confidence",
@@ -57,7 +57,9 @@ def checked_confidence(confidence: object, argument: str = "confidence") -> floa
     """A probability strictly between 0 and 1."""
     level = probability(argument, confidence, EstimationError)
     if not 0 < level < 1:
-        raise EstimationError(f"{argument} is {brief(confidence)}; it must be between 0 and 1, such as 0.95")
+        raise EstimationError(
+            f"{argument} is {abbreviated(confidence)}; it must be between 0 and 1, such as 0.95"
+        )
     return level
 
 

@@ -34,7 +34,7 @@ from sievert.estimation._operators import (
 from sievert.estimation._plane import operator_of
 from sievert.estimation._reports import Reports, nearest_distribution, read_reports
 from sievert.estimation._transport import _refuse_large
-from sievert.numerics import brief, choice, generator_of, non_negative, whole
+from sievert.numerics import abbreviated, choice, generator_of, non_negative, whole
 from sievert.proofs import LikelihoodProof
 from sievert.results import Result
 from sievert.spaces import Labels, by_label, floats, frame, label, pandas_axis, shown
@@ -104,7 +104,7 @@ class Estimate(Result):
         """The estimated probability of one input."""
         order = [label(name) for name in self.inputs]
         if label(item) not in order:
-            raise EstimationError(f"item is {brief(item)}; it must be one of {shown(self.inputs)}")
+            raise EstimationError(f"item is {abbreviated(item)}; it must be one of {shown(self.inputs)}")
         return float(self.distribution[order.index(label(item))])
 
     def to_pandas(self) -> Any:

@@ -25,7 +25,7 @@ from sievert.estimation._confidence import checked_confidence, normal_reach
 from sievert.estimation._operators import lie_weight
 from sievert.estimation._reports import Reports, identifiability, is_invertible, read_reports
 from sievert.mechanisms import TruncatedGeometricChannel
-from sievert.numerics import brief
+from sievert.numerics import abbreviated
 from sievert.results import Result, guarded
 from sievert.spaces import Labels, by_label, floats, shown
 
@@ -419,10 +419,11 @@ def _weights(weights: Any, inputs: Labels) -> FloatArray:
     rule = f"it must be {len(inputs)} finite numbers, one for each of the values {shown(inputs)}"
     x = floats(given, "weights", EstimationError, rule)
     if x.shape != (len(inputs),) or not np.isfinite(x).all():
-        raise EstimationError(f"weights is {brief(given)}; {rule}")
+        raise EstimationError(f"weights is {abbreviated(given)}; {rule}")
     if np.abs(x).max(initial=0.0) > LARGEST_WEIGHT:
         raise EstimationError(
-            f"weights is {brief(given)}; they must be at most {LARGEST_WEIGHT:g}, because the error is a sum "
+            f"weights is {abbreviated(given)}; they must be at most {LARGEST_WEIGHT:g}, because the "
+            f"error is a sum "
             "of squares"
         )
     return x

@@ -31,7 +31,7 @@ from sievert.channels import (
 )
 from sievert.errors import EstimationError
 from sievert.estimation._confidence import checked_confidence
-from sievert.numerics import as_fraction, brief, flag, generator_of, instance, number, require_size
+from sievert.numerics import abbreviated, as_fraction, flag, generator_of, instance, number, require_size
 from sievert.policies import Policy, Statistic
 from sievert.results import Result
 from sievert.spaces import iterable
@@ -163,16 +163,17 @@ def estimate_table(
     Examples
     --------
     >>> import sievert as sv
-    >>> from sievert.channels import GeometricLaw, CellNoise, Privacy
+    >>> from sievert.channels import GeometricLaw, HistogramNoise, EpsilonOrAlpha
     >>> policy = sv.Policy(sv.secrets.complete(["a", "b", "c", "d"]), records=100)
-    >>> noise = CellNoise(sv.Query.histogram().statistic(policy), GeometricLaw(Privacy(0.5, None)))
+    >>> law = GeometricLaw(EpsilonOrAlpha(0.5, None))
+    >>> noise = HistogramNoise(sv.Query.histogram().statistic(policy), law)
     >>> found = estimate_table([52, -3, 40, 14], noise, policy)
     >>> found.adjusted.tolist(), found.likeliest
     ([50, 0, 38, 12], True)
     """
     if not isinstance(noise, TableNoise):
         raise EstimationError(
-            f"noise is {brief(noise)}; give the noise of a table, such as the channel of a file with a "
+            f"noise is {abbreviated(noise)}; give the noise of a table, such as the channel of a file with a "
             "count, sum or histogram"
         )
     instance("policy", policy, Policy, "the policy of the table", EstimationError)
@@ -208,10 +209,10 @@ def _steps(values: Any, noise: TableNoise) -> NDArray[Any]:
         try:
             steps = as_fraction(value if isinstance(value, Fraction | int) else str(value)) / step
         except (ValueError, TypeError):
-            raise EstimationError(f"values[{place}] is {brief(value)}; give a finite number") from None
+            raise EstimationError(f"values[{place}] is {abbreviated(value)}; give a finite number") from None
         if steps.denominator != 1:
             raise EstimationError(
-                f"values[{place}] is {brief(value)}; this noise gives multiples of {number(step)}"
+                f"values[{place}] is {abbreviated(value)}; this noise gives multiples of {number(step)}"
             )
         found.append(int(steps))
     if noise.limits is not None:
@@ -219,7 +220,7 @@ def _steps(values: Any, noise: TableNoise) -> NDArray[Any]:
         outside = next((place for place, item in enumerate(found) if not low <= item <= high), None)
         if outside is not None:
             raise EstimationError(
-                f"values[{outside}] is {brief(given[outside])}; this noise is cut off at "
+                f"values[{outside}] is {abbreviated(given[outside])}; this noise is cut off at "
                 f"{number(low * step)} and {number(high * step)}"
             )
     small = sum(map(abs, found)) < SAFE
@@ -547,7 +548,7 @@ def estimate_answer(
     matrix, place = channel.matrix, channel.output_index(output)
     column = np.asarray(matrix[:, place], dtype=np.float64)
     if not column.any():
-        raise EstimationError(f"output is {brief(output)}; no answer gives it: check the mechanism")
+        raise EstimationError(f"output is {abbreviated(output)}; no answer gives it: check the mechanism")
     # Entries that are equal but for rounding count as equal, which only widens the set.
     unlikely = np.where(matrix <= column[:, None] * (1 + 1e-9), matrix, 0.0).sum(axis=1)
     kept = (column > 0) & (unlikely > 1 - confidence)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from sievert.arrays import FloatArray
 from sievert.errors import ChannelError
-from sievert.numerics import brief, holds_masked, taken
+from sievert.numerics import abbreviated, holds_masked, taken
 from sievert.spaces import iterable, label
 
 __all__ = ["Column", "Outputs", "outputs_of", "rows_as_codes", "runs_of"]
@@ -98,12 +98,16 @@ def _listed(name: str, given: object) -> Any:
         # Arrow gives texts and missing values only as a copy.
         given = convert(zero_copy_only=False) if hasattr(given, "to_pylist") else convert()
     if isinstance(given, str | bytes | dict) or not isinstance(given, Sized) or not iterable(given):
-        raise ChannelError(f"{name} is {brief(given)}; give a list or array of outputs, one for each run")
+        raise ChannelError(
+            f"{name} is {abbreviated(given)}; give a list or array of outputs, one for each run"
+        )
     items: Any = given if isinstance(given, np.ndarray) else taken(name, given, ChannelError, "outputs")
     if isinstance(items, np.ndarray) and items.dtype.kind == "c":
-        raise ChannelError(f"{name} is {brief(given)}; outputs are numbers, labels or vectors, not complex")
+        raise ChannelError(
+            f"{name} is {abbreviated(given)}; outputs are numbers, labels or vectors, not complex"
+        )
     if holds_masked(items):
-        raise ChannelError(f"{name} is {brief(given)}; a masked output is missing, leave it out")
+        raise ChannelError(f"{name} is {abbreviated(given)}; a masked output is missing, leave it out")
     if len(items) == 0:
         raise ChannelError(f"{name} is empty; give one output for each run")
     return items
@@ -183,7 +187,7 @@ def _column(entries: list[Any]) -> tuple[FloatArray | None, FloatArray | None, t
         key = _hashable(entry, "outputs")
         if key not in position:
             position[key] = len(meanings)
-            meanings.append(ABSENT if entry is _Absent else brief(entry))
+            meanings.append(ABSENT if entry is _Absent else abbreviated(entry))
         codes[row] = position[key]
     if not position:
         return numbers, None, ()
@@ -206,7 +210,9 @@ def _hashable(item: Any, name: str) -> Hashable:
 def runs_of(inputs: object) -> tuple[tuple[Hashable, ...], NDArray[np.intp]]:
     """Distinct inputs in order of first appearance, and the number of each run's input."""
     if isinstance(inputs, str) or not isinstance(inputs, Sized) or not iterable(inputs):
-        raise ChannelError(f"inputs is {brief(inputs)}; give a list or array with one input for each run")
+        raise ChannelError(
+            f"inputs is {abbreviated(inputs)}; give a list or array with one input for each run"
+        )
     items: Any = (
         inputs.tolist() if isinstance(inputs, np.ndarray) else taken("inputs", inputs, ChannelError, "inputs")
     )

@@ -17,7 +17,7 @@ import numpy as np
 from sievert.channels import Channel, finite_channel
 from sievert.errors import EstimationError
 from sievert.estimation._estimate import Estimate, IntervalKind, Method, estimate
-from sievert.numerics import brief, choice, require_size
+from sievert.numerics import abbreviated, choice, require_size
 from sievert.spaces import iterable, label
 
 __all__ = ["estimate_repeated"]
@@ -98,19 +98,23 @@ def _vectors(reports: Any, channel: Channel) -> tuple[np.ndarray[Any, Any], np.n
     given = reports.values() if isinstance(reports, Mapping) else reports
     if isinstance(given, str) or not iterable(given):
         raise EstimationError(
-            f"reports is {brief(reports)}; give the outputs of each device, one list a device"
+            f"reports is {abbreviated(reports)}; give the outputs of each device, one list a device"
         )
     place = {item: j for j, item in enumerate(channel.outputs)}
     seen: Counter[tuple[tuple[int, int], ...]] = Counter()
     for number, outputs in enumerate(given):
         if isinstance(outputs, str) or not iterable(outputs):
             raise EstimationError(
-                f"reports: device {number} has {brief(outputs)}; give the list of its outputs"
+                f"reports: device {number} has {abbreviated(outputs)}; give the list of its outputs"
             )
         names = [label(item) for item in outputs]
         unknown = next((item for item in names if item not in place), None)
         if unknown is not None or not names:
-            what = "no report" if not names else f"the report {brief(unknown)}, which the channel never gives"
+            what = (
+                "no report"
+                if not names
+                else f"the report {abbreviated(unknown)}, which the channel never gives"
+            )
             raise EstimationError(f"reports: device {number} has {what}; leave it out or correct it")
         seen[tuple(sorted(Counter(place[item] for item in names).items()))] += 1
     if not seen:

@@ -33,7 +33,7 @@ from sievert.mechanisms import (
     IrregularGeometricChannel,
     TruncatedGeometricChannel,
 )
-from sievert.numerics import brief, exact_rank, non_negative
+from sievert.numerics import abbreviated, exact_rank, non_negative
 from sievert.observations import equal_rows
 from sievert.results import Result
 from sievert.spaces import Labels, by_label, column_of, label, shown, worded
@@ -109,7 +109,9 @@ def read_reports(counts: Any, channel: Channel | Sequence[Channel]) -> Reports:
 
 def _groups(counts: Any, channels: Any) -> list[Group]:
     if not isinstance(channels, list | tuple) or not channels:
-        raise EstimationError(f"channel is {brief(channels)}; give a sv.Channel, or a list, one a group")
+        raise EstimationError(
+            f"channel is {abbreviated(channels)}; give a sv.Channel, or a list, one a group"
+        )
     for k, item in enumerate(channels):
         as_channel(item, f"channel of group {k}")
     if not isinstance(counts, list | tuple) or len(counts) != len(channels):
@@ -174,7 +176,7 @@ def _clamped(counts: Mapping[Any, Any], channel: GeometricChannel, where: str) -
         if item not in names:
             if not isinstance(item, int) or isinstance(item, bool):
                 raise EstimationError(
-                    f"{where}: {brief(item)} is not an integer, but the noise is on the integers"
+                    f"{where}: {abbreviated(item)} is not an integer, but the noise is on the integers"
                 )
             item = names[min(max(item, low), high) - low]
         merged[item] += _number(count, name, where)  # type: ignore[assignment]
@@ -203,7 +205,7 @@ def counts_over(counts: Any, outputs: Labels, where: str = "counts") -> FloatArr
 
 
 def _number(count: Any, name: object, where: str) -> float:
-    return non_negative(f"{where}: the count of output {brief(name)}", count, EstimationError)
+    return non_negative(f"{where}: the count of output {abbreviated(name)}", count, EstimationError)
 
 
 # ── Moving an estimate that left the simplex back into it ───────────────────────────────────────────────────
@@ -330,7 +332,7 @@ def identifiability(channel: Channel | Sequence[Channel]) -> Identifiability:
     total = size * sum(item.shape[1] for item in channels)
     if total > LARGEST_MATRIX:
         raise TooLargeError(
-            f"deciding what {brief(channels[0])} determines takes a matrix of {total} entries; at most "
+            f"deciding what {abbreviated(channels[0])} determines takes a matrix of {total} entries; at most "
             f"{LARGEST_MATRIX} are used",
             size=total,
         )

@@ -16,10 +16,10 @@ from sievert.channels import StatedPrior
 from sievert.files._inference import InferenceModel
 from sievert.files._paths import NoisyPath, OutputPath, OwnPath
 from sievert.kinds import (
+    ConfigType,
+    ConfigVariant,
     Count,
-    Kind,
     NonNegative,
-    Noun,
     Positive,
     PrivatePath,
     Probability,
@@ -29,7 +29,7 @@ from sievert.kinds import (
 )
 from sievert.measures import Gain, Loss
 from sievert.mechanisms import Family
-from sievert.policies import AskedQuery, PolicyModel
+from sievert.policies import PolicyModel, QueryConfig
 from sievert.tables import Engine, Source
 
 __all__ = [
@@ -292,7 +292,7 @@ class Document(Section):
     version: Literal[1] = Field(description="of the format")
     title: str | None = Field(None, description="shown on top of reports; the file's name unless given")
     policy: PolicyModel
-    query: AskedQuery = Field(default_factory=lambda: AskedQuery.resolve({}))
+    query: QueryConfig = Field(default_factory=lambda: QueryConfig.resolve({}))
     mechanism: Family | None = None
     adversary: AdversaryModel = AdversaryModel()
     use: UseModel | None = None
@@ -413,7 +413,9 @@ def _first_line(definition: dict[str, Any]) -> str:
     return str(definition["description"]).partition("\n")[0]
 
 
-def _kind_schema(noun: type[Noun], found: Kind, definitions: dict[str, Any] | None = None) -> dict[str, Any]:
+def _kind_schema(
+    noun: type[ConfigType], found: ConfigVariant, definitions: dict[str, Any] | None = None
+) -> dict[str, Any]:
     """The table that names one kind: its tag or leading key, and its further keys."""
     definitions = {} if definitions is None else definitions
     if "registry" in found.owner.__dict__:
@@ -446,7 +448,7 @@ def _filled(schema: Any, definitions: dict[str, Any]) -> Any:
         return schema
     if "x-noun" in schema:
         rest = {key: value for key, value in schema.items() if key not in ("x-noun", "title")}
-        return rest | _reference(Noun.nouns[schema["x-noun"]], definitions)
+        return rest | _reference(ConfigType.nouns[schema["x-noun"]], definitions)
     filled = {}
     for key, item in schema.items():
         if key == "properties":
@@ -460,7 +462,7 @@ def _filled(schema: Any, definitions: dict[str, Any]) -> Any:
     return filled | ({"anyOf": branches} if branches else {})
 
 
-def _reference(noun: type[Noun], definitions: dict[str, Any]) -> dict[str, Any]:
+def _reference(noun: type[ConfigType], definitions: dict[str, Any]) -> dict[str, Any]:
     """A reference to a noun, which is defined once."""
     if noun.noun not in definitions:
         definitions[noun.noun] = {}
@@ -468,7 +470,7 @@ def _reference(noun: type[Noun], definitions: dict[str, Any]) -> dict[str, Any]:
     return {"$ref": f"#/$defs/{noun.noun}"}
 
 
-def _noun_schema(noun: type[Noun], definitions: dict[str, Any]) -> dict[str, Any]:
+def _noun_schema(noun: type[ConfigType], definitions: dict[str, Any]) -> dict[str, Any]:
     branches: list[dict[str, Any]] = [
         {"const": name, "description": found.owner.__doc__}
         for name, found in noun.kinds().items()

@@ -15,12 +15,12 @@ from pydantic import Field, field_validator, model_validator
 
 from sievert.files._document import whole_schema
 from sievert.files._paths import OutputPath, OwnPath, files_read
-from sievert.files._scenario import Described
+from sievert.files._scenario import Scenario
 from sievert.kinds import Count, NonNegative, Positive, PrivatePath, Probability, PublicPath, Reader, Section
 from sievert.tables import Engine, FitModel, TextSource
 from sievert.text import Bag, Embedding, Length, WordFamily, WordMechanism, bag_of, require_policy, tokens
 
-__all__ = ["AttackModel", "TextDocument", "TextRelease", "TextScenario", "documents_schema"]
+__all__ = ["AttackModel", "DocumentsFile", "DocumentsReleaseModel", "DocumentsScenario", "documents_schema"]
 
 
 class DocumentsModel(Section):
@@ -88,7 +88,7 @@ class DocumentsModel(Section):
         return self
 
 
-class TextAccept(Section):
+class DocumentsAccept(Section):
     """[accept]: limits; an audit that exceeds one exits with 1, and a release is refused."""
 
     nats: NonNegative | None = Field(None, description="the most between any two reference documents")
@@ -97,7 +97,7 @@ class TextAccept(Section):
     )
 
 
-class TextRelease(Section):
+class DocumentsReleaseModel(Section):
     """[release]: what comes out, and who keeps the budget."""
 
     output: OutputPath | None = Field(
@@ -152,25 +152,25 @@ class AttackModel(Section):
     seed: Count = Field(0, description="of the draws")
 
 
-class TextDocument(Section):
+class DocumentsFile(Section):
     """The whole file."""
 
     version: Literal[1] = Field(description="of the format")
     title: str | None = Field(None, description="shown on top of reports; the file's name unless given")
     documents: DocumentsModel
     mechanism: WordFamily
-    accept: TextAccept | None = None
-    release: TextRelease | None = None
+    accept: DocumentsAccept | None = None
+    release: DocumentsReleaseModel | None = None
     attack: AttackModel | None = None
 
 
 @dataclass(frozen=True, repr=False)
-class TextScenario(Described):
+class DocumentsScenario(Scenario):
     """What one file with [documents] describes; everything is made when first used."""
 
     table = "documents"
 
-    document: TextDocument
+    document: DocumentsFile
     folder: Path
     source: str
     reader: Reader | None = field(default=None, compare=False)
@@ -211,11 +211,11 @@ class TextScenario(Described):
             words = tokens(text, vocabulary=self.embedding)
             return bag_of(words, self.embedding, model.out_of_vocabulary, model.token, self.length.most)
 
-    def with_mechanism(self, mechanism: WordFamily) -> TextScenario:
+    def with_mechanism(self, mechanism: WordFamily) -> DocumentsScenario:
         """The same file with another mechanism."""
         return replace(self, document=self.document.model_copy(update={"mechanism": mechanism}))
 
-    def with_eps(self, eps: float) -> TextScenario:
+    def with_eps(self, eps: float) -> DocumentsScenario:
         """The same file with another ε."""
         return self.with_mechanism(self.document.mechanism.model_copy(update={"eps": eps}))
 
@@ -258,4 +258,4 @@ class TextScenario(Described):
 
 def documents_schema() -> dict[str, Any]:
     """The JSON Schema (draft 2020-12) of a file with [documents]."""
-    return whole_schema(TextDocument)
+    return whole_schema(DocumentsFile)

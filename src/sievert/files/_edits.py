@@ -13,8 +13,8 @@ from typing import Any
 
 from sievert.errors import FileError
 from sievert.files._document import Document, dumps, key_text, value_text
-from sievert.files._loading import DEEPEST, UNTITLED, parsed, require_shallow
-from sievert.numerics import brief
+from sievert.files._loading import DEEPEST, UNTITLED, parse_toml, require_shallow
+from sievert.numerics import abbreviated
 
 __all__ = ["Key", "edited", "line_of", "with_values"]
 
@@ -53,7 +53,7 @@ def edited(text: str, key: Key, value: Any, source: str = UNTITLED) -> str:
     [mechanism]
     eps = 0.5  # agreed in May
     """
-    steps, tables = _steps(key), parsed(text, source)
+    steps, tables = _steps(key), parse_toml(text, source)
     require_shallow(value, source, DEEPEST - len(steps))
     wanted = with_values(tables, {steps: value})
     if repr(wanted) == repr(tables):
@@ -65,7 +65,7 @@ def edited(text: str, key: Key, value: Any, source: str = UNTITLED) -> str:
     else:
         _write(document, steps, wanted)
         found = _toolkit().dumps(document)
-    if repr(_in_order(parsed(found, source))) != repr(_in_order(wanted)):
+    if repr(_in_order(parse_toml(found, source))) != repr(_in_order(wanted)):
         name = ".".join(map(str, steps))
         raise FileError(
             f"{source}: {name} cannot be changed as the text is written; edit the text", key=steps
@@ -93,7 +93,7 @@ def _steps(key: Key) -> Steps:
         found = tuple(int(part) if part.isdecimal() and part.isascii() else part for part in key.split("."))
     proper = isinstance(found, tuple) and found and isinstance(found[0], str) and "" not in found
     if not proper or not all(isinstance(part, str) or type(part) is int for part in found):
-        raise FileError(f'key is {brief(key)}; give one such as "mechanism.eps"')
+        raise FileError(f'key is {abbreviated(key)}; give one such as "mechanism.eps"')
     return tuple(found)
 
 
@@ -127,7 +127,9 @@ def _has(home: Any, step: str | int, steps: Steps) -> bool:
     if isinstance(home, list) and isinstance(step, int) and 0 <= step <= len(home):
         return step < len(home)
     name = ".".join(map(str, steps))
-    raise FileError(f"key {name} leads nowhere at {brief(step)}; give the keys of tables and places in lists")
+    raise FileError(
+        f"key {name} leads nowhere at {abbreviated(step)}; give the keys of tables and places in lists"
+    )
 
 
 def _in_order(item: Any) -> Any:

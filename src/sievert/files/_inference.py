@@ -26,11 +26,11 @@ from sievert.channels import Channel, TableNoise
 from sievert.errors import FileError
 from sievert.inference import Correlation, Property
 from sievert.kinds import PublicPath, Section
-from sievert.numerics import as_fraction, brief, log_binomial, require_size
-from sievert.spaces import Labels, Metric, Table, shown, worded
+from sievert.numerics import abbreviated, as_fraction, log_binomial, require_size
+from sievert.spaces import LabelledTable, Labels, Metric, shown, worded
 
 if TYPE_CHECKING:
-    from sievert.files._scenario import Scenario
+    from sievert.files._scenario import PolicyScenario
 
 __all__ = ["InferenceCase", "InferenceModel", "inference_case"]
 
@@ -85,7 +85,7 @@ class InferenceCase:
     counted: tuple[Hashable, ...] = ()
 
 
-def inference_case(scenario: Scenario) -> InferenceCase:
+def inference_case(scenario: PolicyScenario) -> InferenceCase:
     """The correlation of a file's [inference] with the answers of its query."""
     model = scenario.document.inference
     assert model is not None
@@ -108,21 +108,21 @@ def inference_case(scenario: Scenario) -> InferenceCase:
     return _joined(scenario, values) if model.others == "known" else _random(scenario, values)
 
 
-def _from_table(model: InferenceModel, table: Table) -> Correlation:
+def _from_table(model: InferenceModel, table: LabelledTable) -> Correlation:
     columns = {name: [table.value(row[j]) for row in table.rows] for j, name in enumerate(table.header)}
     return Correlation.from_table(columns, secret=model.secret, use=model.use, counts=model.counts)
 
 
-def _require_values(scenario: Scenario, values: Correlation) -> None:
+def _require_values(scenario: PolicyScenario, values: Correlation) -> None:
     unknown = [use for use in values.uses if use not in scenario.policy.values]
     if unknown:
         raise FileError(
-            f"{scenario.source}, inference.use: {brief(unknown[0], worded)} is not one of the policy's "
+            f"{scenario.source}, inference.use: {abbreviated(unknown[0], worded)} is not one of the policy's "
             f"values {shown(scenario.policy.values)}; use must name what the mechanism answers about"
         )
 
 
-def _of_record(scenario: Scenario, values: Correlation) -> InferenceCase:
+def _of_record(scenario: PolicyScenario, values: Correlation) -> InferenceCase:
     channel = scenario.channel.finite()
     joint = _placed(values, [channel.input_index(use) for use in values.uses], len(channel.inputs))
     found = _named(Correlation(joint, values.secrets, channel.inputs), values, values.use_words)
@@ -145,12 +145,12 @@ def _named(found: Correlation, values: Correlation, use: str) -> Correlation:
     return found
 
 
-def _contributions(scenario: Scenario, values: Correlation) -> list[Any]:
+def _contributions(scenario: PolicyScenario, values: Correlation) -> list[Any]:
     form: Any = scenario.query.form
     return [form.contribution(use) for use in values.uses]
 
 
-def _joined(scenario: Scenario, values: Correlation) -> InferenceCase:
+def _joined(scenario: PolicyScenario, values: Correlation) -> InferenceCase:
     """Everybody knows the rows of the table; one more joins them."""
     rows = values.total or 0
     if scenario.policy.records != rows + 1:
@@ -209,7 +209,7 @@ def _rows_of_noise(channel: TableNoise, used: Labels) -> Channel:
     return Channel(rows[:, kept], inputs=used, outputs=outputs[kept].tolist(), normalise=True)
 
 
-def _random(scenario: Scenario, values: Correlation) -> InferenceCase:
+def _random(scenario: PolicyScenario, values: Correlation) -> InferenceCase:
     """All records are drawn like the rows of the table: the answer of the others is a sum of independent
     ones."""
     adds = [Fraction(add) for add in _contributions(scenario, values)]
@@ -265,7 +265,7 @@ def _number(value: Fraction) -> Hashable:
     return int(value) if value.denominator == 1 else float(value)
 
 
-def _distances(scenario: Scenario, used: Labels) -> Metric:
+def _distances(scenario: PolicyScenario, used: Labels) -> Metric:
     """Distances between some answers, along the edges of them all."""
     answers = scenario.answers
     position = {answer: place for place, answer in enumerate(answers.labels)}

@@ -10,29 +10,29 @@ from typing import TYPE_CHECKING, Any, cast
 from sievert.channels import Channel
 from sievert.errors import FileError
 from sievert.files._document import Document
-from sievert.files._mistakes import validated
 from sievert.files._paths import FolderReader, refuse_private
-from sievert.files._scenario import Described, Scenario
+from sievert.files._scenario import PolicyScenario, Scenario
+from sievert.files._validation import validate
 from sievert.kinds import Reader
-from sievert.numerics import brief, did_you_mean, file_path, require_size
+from sievert.numerics import abbreviated, did_you_mean, file_path, require_size
 from sievert.proofs import Proof, load_proof, save_proof
 from sievert.tables import existing, read_channel, write_channel, write_text
 
 if TYPE_CHECKING:
-    from sievert.files._documents import TextScenario
-    from sievert.files._vectors import VectorScenario
+    from sievert.files._documents import DocumentsScenario
+    from sievert.files._vectors import VectorsScenario
 
 __all__ = [
     "DEEPEST",
     "UNTITLED",
     "described",
-    "from_tables",
-    "from_text",
     "load",
-    "load_scenario",
-    "parsed",
+    "load_policy_scenario",
+    "parse_toml",
     "require_shallow",
     "save",
+    "scenario_from_tables",
+    "scenario_from_text",
 ]
 
 LARGEST_FILE = 32_000_000
@@ -46,7 +46,7 @@ OWN = {"documents": "attack", "vectors": "match"}
 
 def load(
     path: str | Path | Mapping[str, Any], folder: str | Path | None = None
-) -> Scenario | Described | Channel | Proof:
+) -> PolicyScenario | Scenario | Channel | Proof:
     """Read a scenario (.toml), a channel (.csv, .npz, .parquet) or a proof (.json).
 
     Parameters
@@ -57,8 +57,8 @@ def load(
     Returns
     -------
     Scenario, Described, Channel or Proof
-        What the file holds; a file with `[documents]` is a TextScenario, one with `[vectors]` a
-        VectorScenario.
+        What the file holds; a file with `[documents]` is a DocumentsScenario, one with `[vectors]` a
+        VectorsScenario.
 
     Notes
     -----
@@ -75,58 +75,60 @@ def load(
     1.0
     """
     if isinstance(path, Mapping):
-        return from_tables(dict(path), _folder(folder), UNTITLED)
+        return scenario_from_tables(dict(path), _folder(folder), UNTITLED)
     if folder is not None:
-        raise FileError(f"folder is {brief(folder)}; it goes with tables, and a file has its own")
+        raise FileError(f"folder is {abbreviated(folder)}; it goes with tables, and a file has its own")
     target = existing(path)
     if target.suffix == ".json":
         return load_proof(target)
     if target.suffix != ".toml":
         return read_channel(target)
-    return from_tables(_toml(target), target.parent, str(target))
+    return scenario_from_tables(_toml(target), target.parent, str(target))
 
 
-def from_text(
+def scenario_from_text(
     text: str, folder: str | Path | None = None, source: str = UNTITLED, reader: Reader | None = None
-) -> Described:
+) -> Scenario:
     """The scenario that a text describes, as if it stood in a file of that name in that folder.
 
     `reader` opens the public files that it names; without one, whatever lies where the names lead is read.
     """
     if not isinstance(text, str):
-        raise FileError(f"text is {brief(text)}; give the text of a TOML file")
+        raise FileError(f"text is {abbreviated(text)}; give the text of a TOML file")
     require_size(
         len(text), LARGEST_FILE, f"{source}: in letters, it", "put long lists into tables of their own"
     )
-    return from_tables(parsed(text, source), _folder(folder), source, reader)
+    return scenario_from_tables(parse_toml(text, source), _folder(folder), source, reader)
 
 
 def _folder(given: str | Path | None) -> Path:
     return Path() if given is None else file_path("folder", given, FileError)
 
 
-def from_tables(raw: dict[str, Any], folder: Path, source: str, reader: Reader | None = None) -> Described:
+def scenario_from_tables(
+    raw: dict[str, Any], folder: Path, source: str, reader: Reader | None = None
+) -> Scenario:
     """What the tables of a file describe: which one it has says of which kind it is."""
     opened = FolderReader(folder) if reader is None else reader
     if "documents" in raw:
-        from sievert.files._documents import TextDocument, TextScenario
+        from sievert.files._documents import DocumentsFile, DocumentsScenario
 
-        texts = validated(raw, source, opened, TextDocument)
+        texts = validate(raw, source, opened, DocumentsFile)
         refuse_private(texts, folder, source)
-        return TextScenario(texts, folder, source, reader)
+        return DocumentsScenario(texts, folder, source, reader)
     if "vectors" in raw:
-        from sievert.files._vectors import VectorDocument, VectorScenario
+        from sievert.files._vectors import VectorsFile, VectorsScenario
 
-        vectors = validated(raw, source, opened, VectorDocument)
+        vectors = validate(raw, source, opened, VectorsFile)
         refuse_private(vectors, folder, source)
-        return VectorScenario(vectors, folder, source, reader)
+        return VectorsScenario(vectors, folder, source, reader)
     for key in raw.keys() - Document.model_fields.keys():
         hint = did_you_mean(key, ("documents", "vectors", *Document.model_fields))
         if "documents" in hint or "vectors" in hint:
             raise FileError(f"{source}: table {key} is unknown{hint}", key=(str(key),))
-    document = validated(raw, source, opened)
+    document = validate(raw, source, opened)
     refuse_private(document, folder, source)
-    return Scenario(document, folder, source, reader)
+    return PolicyScenario(document, folder, source, reader)
 
 
 def _toml(path: Path) -> dict[str, Any]:
@@ -139,10 +141,10 @@ def _toml(path: Path) -> dict[str, Any]:
         raise FileError(f"{path}: cannot be read ({problem.strerror})") from None
     except UnicodeDecodeError:
         raise FileError(f"{path}: is not UTF-8 text; save it as UTF-8") from None
-    return parsed(text, str(path))
+    return parse_toml(text, str(path))
 
 
-def parsed(text: str, source: str) -> dict[str, Any]:
+def parse_toml(text: str, source: str) -> dict[str, Any]:
     """The tables of a text in TOML."""
     try:
         found = tomllib.loads(text)
@@ -176,7 +178,7 @@ def _too_deep(source: str) -> FileError:
     return FileError(f"{source}: lists or tables are nested too deeply; no key needs more than five levels")
 
 
-def load_scenario(path: str | Path) -> Scenario:
+def load_policy_scenario(path: str | Path) -> PolicyScenario:
     """Read a scenario, refusing any other kind of file."""
     target = existing(path, "; give the path of a TOML file")
     if target.suffix != ".toml":
@@ -184,8 +186,8 @@ def load_scenario(path: str | Path) -> Scenario:
             f"{target}: a TOML file is needed here; write one that names the channel under [mechanism]"
         )
     loaded = load(target)
-    if not isinstance(loaded, Scenario):
-        table = cast("Described", loaded).table
+    if not isinstance(loaded, PolicyScenario):
+        table = cast("Scenario", loaded).table
         raise FileError(
             f"{target}: has [{table}], about which this question has no answer; audit, release, explain, "
             f"limits, breach, compare, design, estimate and {OWN[table]} have"
@@ -193,19 +195,19 @@ def load_scenario(path: str | Path) -> Scenario:
     return loaded
 
 
-def described(path: str | Path | object) -> TextScenario | VectorScenario | None:
+def described(path: str | Path | object) -> DocumentsScenario | VectorsScenario | None:
     """The scenario of a file with [documents] or [vectors]; None for whatever else it is."""
     if isinstance(path, str | Path):
         target = Path(path)
         if target.suffix != ".toml" or not target.is_file() or not OWN.keys() & _toml(target).keys():
             return None
         path = load(target)
-    if isinstance(path, Described) and path.table in OWN:
-        return cast("TextScenario | VectorScenario", path)
+    if isinstance(path, Scenario) and path.table in OWN:
+        return cast("DocumentsScenario | VectorsScenario", path)
     return None
 
 
-def save(item: Described | Channel | Proof, path: str | Path) -> Path:
+def save(item: Scenario | Channel | Proof, path: str | Path) -> Path:
     """Write a scenario (.toml, .py), a channel (.csv, .npz, .parquet) or a proof (.json), all or nothing.
 
     Parameters
@@ -241,7 +243,7 @@ def save(item: Described | Channel | Proof, path: str | Path) -> Path:
         return write_text(target, save_proof(item))
     if isinstance(item, Channel):
         return write_channel(item, target)
-    if not isinstance(item, Described):
+    if not isinstance(item, Scenario):
         raise FileError(
             f"{target}: a {type(item).__name__} is not saved; give a scenario, a channel or a proof"
         )

@@ -11,28 +11,28 @@ from typing import TYPE_CHECKING
 from sievert.channels import NoiseChannel, TableNoise
 from sievert.errors import FileError, MechanismError, QueryError
 from sievert.files._document import ReleaseModel
-from sievert.files._several import several_noise
+from sievert.files._joint_noise import joint_noise
 from sievert.ledger import amount
-from sievert.mechanisms import AddedToNumbers, Family, noise_on_map, on_cells
-from sievert.numerics import as_fraction, brief
+from sievert.mechanisms import Family, NoiseSpec, add_to_table, planar_noise
+from sievert.numerics import abbreviated, as_fraction
 from sievert.policies import (
     Sensitivity,
     Statistic,
-    largest_cost,
+    joint_sensitivity,
 )
 
 if TYPE_CHECKING:
-    from sievert.files._scenario import Scenario
+    from sievert.files._scenario import PolicyScenario
 
 __all__ = [
-    "Tabulated",
-    "added_noise",
-    "drops_rows",
+    "ReleasedTable",
     "exact_alpha",
     "finite_eps",
+    "may_drop_rows",
+    "noise_without_list",
+    "released_table",
     "rho_of_table",
-    "tabulated",
-    "unlisted_noise",
+    "table_noise",
 ]
 
 # A smaller alpha releases the data itself, for all that anybody could notice.
@@ -46,7 +46,7 @@ LARGEST_LISTED = 10_000
 
 
 @dataclass(frozen=True)
-class Tabulated:
+class ReleasedTable:
     """A table over all records, how far one record moves it, and whether rows may be left out of it."""
 
     statistic: Statistic
@@ -54,11 +54,11 @@ class Tabulated:
     absence: bool
 
 
-def tabulated(scenario: Scenario) -> Tabulated:
+def released_table(scenario: PolicyScenario) -> ReleasedTable:
     """The table that [query] asks for, with the rows that [release] leaves out."""
     policy = scenario.policy
     statistic = _statistic(scenario)
-    drops = drops_rows(scenario)
+    drops = may_drop_rows(scenario)
     complete = policy.hides_any_two and not policy.constrained
     if drops and policy.absent is None and not complete:
         raise QueryError(
@@ -67,26 +67,26 @@ def tabulated(scenario: Scenario) -> Tabulated:
             '"complete" without permitted'
         )
     sensitivity = statistic.sensitivity(policy, absence=drops and policy.absent is None)
-    return Tabulated(statistic, sensitivity, drops)
+    return ReleasedTable(statistic, sensitivity, drops)
 
 
-def drops_rows(scenario: Scenario) -> bool:
+def may_drop_rows(scenario: PolicyScenario) -> bool:
     """Whether [release] leaves out some of the rows that do not fit."""
     rules = scenario.document.release or ReleaseModel()
     return "drop" in (rules.missing, rules.unknown, rules.out_of_range, rules.off_grid)
 
 
-def unlisted_noise(scenario: Scenario, family: Family) -> NoiseChannel | None:
+def noise_without_list(scenario: PolicyScenario, family: Family) -> NoiseChannel | None:
     """The noise that a family adds where no list holds the answers and outputs; None where one does."""
     asked, added = scenario.document.query, family.added()
     if asked.is_unlisted:
-        return added_noise(scenario, family)
+        return table_noise(scenario, family)
     if added is not None and (not asked.is_table or (not asked.is_histogram and _is_listed(scenario, added))):
         return None
-    return added_noise(scenario, family)
+    return table_noise(scenario, family)
 
 
-def _is_listed(scenario: Scenario, added: AddedToNumbers) -> bool:
+def _is_listed(scenario: PolicyScenario, added: NoiseSpec) -> bool:
     """Whether a list holds the answers of a count or sum, and noise on the list is what is drawn."""
     policy = scenario.policy
     if not added.listed or _leaves_list(scenario):
@@ -105,10 +105,10 @@ def _is_listed(scenario: Scenario, added: AddedToNumbers) -> bool:
     return answers <= LARGEST_ANSWERS and answers * len(policy.values) <= LARGEST_PAIRS
 
 
-def _leaves_list(scenario: Scenario) -> bool:
+def _leaves_list(scenario: PolicyScenario) -> bool:
     """Whether rows that [release] leaves out lead to answers, or further, than any database of the policy."""
     policy = scenario.policy
-    if not drops_rows(scenario) or policy.absent is not None:
+    if not may_drop_rows(scenario) or policy.absent is not None:
         return False
     table, sensitivity = scenario.tabulated.statistic, scenario.tabulated.sensitivity
     return (
@@ -117,7 +117,7 @@ def _leaves_list(scenario: Scenario) -> bool:
     )
 
 
-def _statistic(scenario: Scenario) -> Statistic:
+def _statistic(scenario: PolicyScenario) -> Statistic:
     asked, query = scenario.document.query, scenario.query
     if asked.is_table and not asked.is_one_table:
         raise FileError(
@@ -130,17 +130,17 @@ def _statistic(scenario: Scenario) -> Statistic:
             '"mean", "quantile" or "histogram", or "record" for a release row by row'
         )
     with scenario.at("query"):
-        return asked.tables(scenario.policy, scenario.columns, drops_rows(scenario))[0].statistic
+        return asked.tables(scenario.policy, scenario.columns, may_drop_rows(scenario))[0].statistic
 
 
-def added_noise(scenario: Scenario, family: Family | None = None) -> NoiseChannel | None:
+def table_noise(scenario: PolicyScenario, family: Family | None = None) -> NoiseChannel | None:
     """The noise that [mechanism] (or another family) adds to the table or to places, which a release draws.
 
     None where the mechanism is a channel on a list.
     """
     family = scenario.mechanism if family is None else family
     if scenario.document.query.is_table and not scenario.document.query.is_one_table:
-        return several_noise(scenario, family, drops_rows(scenario), _stated_eps(family))
+        return joint_noise(scenario, family, may_drop_rows(scenario), _stated_eps(family))
     if family.per_metre is not None:
         return _on_map(scenario, family.per_metre)
     added = family.added()
@@ -153,16 +153,16 @@ def _stated_eps(family: Family) -> Fraction | None:
     return None if family.promised is None else finite_eps(family.promised)
 
 
-def _on_map(scenario: Scenario, eps: float) -> NoiseChannel | None:
+def _on_map(scenario: PolicyScenario, eps: float) -> NoiseChannel | None:
     if scenario.region is None:
         return None
     try:
-        return noise_on_map(scenario.region, finite_eps(eps))
+        return planar_noise(scenario.region, finite_eps(eps))
     except MechanismError as problem:
         raise FileError(f"mechanism.{problem}") from None
 
 
-def _on_cells(scenario: Scenario, added: AddedToNumbers) -> TableNoise | None:
+def _on_cells(scenario: PolicyScenario, added: NoiseSpec) -> TableNoise | None:
     found, policy = scenario.tabulated, scenario.policy
     table = found.statistic
     limits = None if added.outputs is None else _steps_of(added.outputs, table.step)
@@ -175,16 +175,16 @@ def _on_cells(scenario: Scenario, added: AddedToNumbers) -> TableNoise | None:
     try:
         absence = found.absence and policy.absent is None
         law = added.law(table, found.sensitivity, eps, alpha, policy=policy, absence=absence)
-        return on_cells(table, law, limits)
+        return add_to_table(table, law, limits)
     except MechanismError as problem:
         raise FileError(f"mechanism.{problem}") from None
 
 
-def rho_of_table(scenario: Scenario, noise: TableNoise) -> Fraction:
+def rho_of_table(scenario: PolicyScenario, noise: TableNoise) -> Fraction:
     """The ρ of noise in the cells of the file's table: for one record, and a unit of distance squared."""
     policy, found = scenario.policy, scenario.tabulated
     absence = found.absence and policy.absent is None
-    return largest_cost(policy, [found.statistic], [noise.law.rho_of], absence=absence, power=2).cost
+    return joint_sensitivity(policy, [found.statistic], [noise.law.rho_of], absence=absence, power=2).cost
 
 
 def _steps_of(outputs: Sequence[int], step: Fraction) -> tuple[int, int]:
@@ -207,7 +207,7 @@ def exact_alpha(given: object) -> Fraction:
     try:
         alpha = as_fraction(str(given) if isinstance(given, float) else given)
     except ValueError:
-        raise FileError(f"mechanism.alpha is {brief(given)}; {rule}") from None
+        raise FileError(f"mechanism.alpha is {abbreviated(given)}; {rule}") from None
     if not LEAST_ALPHA <= alpha <= 1:
-        raise FileError(f"mechanism.alpha is {brief(given)}; {rule}")
+        raise FileError(f"mechanism.alpha is {abbreviated(given)}; {rule}")
     return alpha

@@ -18,7 +18,7 @@ from sievert.channels import Channel
 from sievert.errors import FileError
 from sievert.kinds import FilePath, PrivatePath, PublicPath, paths_in
 from sievert.numerics import did_you_mean
-from sievert.spaces import Labels, Table
+from sievert.spaces import LabelledTable, Labels
 from sievert.tables import existing, files_named, matching, read_channel, read_table
 
 __all__ = [
@@ -64,7 +64,7 @@ class FolderReader:
 
     folder: Path
 
-    def table(self, path: PublicPath) -> Table:
+    def table(self, path: PublicPath) -> LabelledTable:
         """The rows of a table."""
         return read_table(self._existing(path))
 

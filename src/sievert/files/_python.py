@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sievert.files._scenario import Described
+from sievert.files._scenario import Scenario
 
 __all__ = ["as_python"]
 
 WIDTH = 99
 
 
-def as_python(scenario: Described, folder: str | Path | None = None) -> str:
+def as_python(scenario: Scenario, folder: str | Path | None = None) -> str:
     """A Python script that audits what a file describes, and prints the same headline.
 
     Parameters

@@ -22,9 +22,9 @@ from pydantic import BaseModel
 from sievert.channels import (
     Channel,
     Epsilon,
+    JointNoise,
     NoiseChannel,
     PlanarNoise,
-    SeveralNoise,
     StatedPrior,
     TableNoise,
     epsilon,
@@ -38,16 +38,16 @@ from sievert.files._document import (
     dumps,
 )
 from sievert.files._inference import InferenceCase, inference_case
-from sievert.files._noise import Tabulated, added_noise, rho_of_table, tabulated, unlisted_noise
+from sievert.files._noise import ReleasedTable, noise_without_list, released_table, rho_of_table, table_noise
 from sievert.files._paths import Stamp, files_read, moved, stamps
 from sievert.kinds import Reader
-from sievert.measures import Adversary, MatrixAdversary
+from sievert.measures import GainFunction, GainMatrix
 from sievert.mechanisms import Family
 from sievert.policies import Answers, Policy, Query
 from sievert.spaces import Labels, Metric, Region, metrics
 
 __all__ = [
-    "Described",
+    "PolicyScenario",
     "Scenario",
     "file_eps",
     "inputs_metric",
@@ -86,7 +86,7 @@ NEEDS: Mapping[str, set[str]] = {
 }
 
 
-class Described:
+class Scenario:
     """What one TOML file describes, whatever it is about.
 
     `table` is the one that only files of its kind have.
@@ -143,9 +143,9 @@ class Described:
         >>> Scenario.from_text(text).policy.values
         ('no', 'yes')
         """
-        from sievert.files._loading import UNTITLED, from_text
+        from sievert.files._loading import UNTITLED, scenario_from_text
 
-        found = from_text(text, folder, UNTITLED if source is None else source, reader)
+        found = scenario_from_text(text, folder, UNTITLED if source is None else source, reader)
         if not isinstance(found, cls):
             raise FileError(
                 f"{found.source}: has [{found.table}], and a file with [{cls.table}] is needed here",
@@ -180,15 +180,15 @@ class Described:
         (2.0, 3, True)
         """
         from sievert.files._edits import with_values
-        from sievert.files._loading import from_tables
+        from sievert.files._loading import scenario_from_tables
 
         tables = with_values(self.document.model_dump(exclude_unset=True), changes)
-        found = from_tables(tables, self.folder, self.source, self.reader)
+        found = scenario_from_tables(tables, self.folder, self.source, self.reader)
         if not isinstance(found, type(self)):
             raise FileError(f"{self.source}: the changes make another kind of file of it")
         return found.sharing(self)
 
-    def sharing(self, other: Described) -> Self:
+    def sharing(self, other: Scenario) -> Self:
         """The same file, with what another has built of the same tables."""
         return self
 
@@ -232,7 +232,7 @@ class Described:
 
 
 @dataclass(frozen=True, repr=False)
-class Scenario(Described):
+class PolicyScenario(Scenario):
     """What one file describes. Everything is built when first used and checked then."""
 
     document: Document
@@ -253,9 +253,9 @@ class Scenario(Described):
     def __getstate__(self) -> dict[str, Any]:
         return {name: item for name, item in self.__dict__.items() if name != "kept"}
 
-    def sharing(self, other: Described) -> Self:
+    def sharing(self, other: Scenario) -> Self:
         """The same file, with what another has built of the same tables."""
-        if isinstance(other, Scenario) and other.folder == self.folder:
+        if isinstance(other, PolicyScenario) and other.folder == self.folder:
             same = _same_tables(self, other)
             found = {name: item for name, item in other.__dict__.items() if NEEDS.get(name, {""}) <= same}
             self.__dict__.update(found)
@@ -293,9 +293,9 @@ class Scenario(Described):
             return query.answers(policy)
 
     @cached_property
-    def tabulated(self) -> Tabulated:
+    def tabulated(self) -> ReleasedTable:
         """The table over all records that the query asks for, known without a list."""
-        return tabulated(self)
+        return released_table(self)
 
     @property
     def mechanism(self) -> Family:
@@ -327,7 +327,7 @@ class Scenario(Described):
 
     def _channel_of(self, family: Family) -> Channel:
         with self.at("mechanism"):
-            noise = unlisted_noise(self, family)
+            noise = noise_without_list(self, family)
             if noise is not None:
                 return noise
         answers, query = self._answers_for(family), self.query
@@ -370,9 +370,9 @@ class Scenario(Described):
         """The ρ for one record of noise in cells that keeps no ε; None: it keeps one, or is no such noise."""
         with self.at("mechanism"):
             noise = self.channel
-            if not isinstance(noise, TableNoise | SeveralNoise) or noise.keeps_eps or self.policy.is_metric:
+            if not isinstance(noise, TableNoise | JointNoise) or noise.keeps_eps or self.policy.is_metric:
                 return None
-            return noise.joint_rho.cost if isinstance(noise, SeveralNoise) else rho_of_table(self, noise)
+            return noise.joint_rho.cost if isinstance(noise, JointNoise) else rho_of_table(self, noise)
 
     @property
     def claimed(self) -> dict[str, Any] | None:
@@ -403,7 +403,7 @@ class Scenario(Described):
             )
         return other
 
-    def at_eps(self, eps: float) -> Scenario:
+    def at_eps(self, eps: float) -> PolicyScenario:
         """The same file with its family at another ε, sharing what ε has no part in; its claim stays."""
         document = self.document.model_copy(update={"mechanism": self._family_at(eps)})
         return replace(self, document=document).sharing(self)
@@ -509,14 +509,14 @@ class Scenario(Described):
         return "record" if self.document.query.is_table and not states_answer else "answer"
 
     @cached_property
-    def gains(self) -> list[Adversary]:
+    def gains(self) -> list[GainFunction]:
         """What adversaries want to know about the channel's input."""
         inputs = self.channel.inputs
         metric = self.distance.restricted(inputs)
         with self.at("adversary.gains"):
             return [gain.adversary(inputs, metric) for gain in self.document.adversary.gains]
 
-    def gain_about_record(self, place: int) -> Adversary:
+    def gain_about_record(self, place: int) -> GainFunction:
         """What one of the adversaries wants to know about one record."""
         with self.at("adversary.gains"):
             return self.document.adversary.gains[place].adversary(self.policy.values, self.record_distance)
@@ -541,7 +541,7 @@ class Scenario(Described):
         return self.document.use
 
     @cached_property
-    def use_loss(self) -> MatrixAdversary:
+    def use_loss(self) -> GainMatrix:
         """The loss that a design makes small."""
         use = self.use
         with self.at("use.loss"):
@@ -601,7 +601,7 @@ class Scenario(Described):
         return files_read(self.document, self.folder, self.source)
 
 
-def _same_tables(one: Scenario, other: Scenario) -> set[str]:
+def _same_tables(one: PolicyScenario, other: PolicyScenario) -> set[str]:
     """The tables that both files write alike; those that name a public file only where it did not change."""
     same = set()
     for name in Document.model_fields:
@@ -617,7 +617,7 @@ def _written(part: Any) -> str:
 
 
 @singledispatch
-def _epsilon(channel: Channel, scenario: Scenario) -> Epsilon:
+def _epsilon(channel: Channel, scenario: PolicyScenario) -> Epsilon:
     """By looking at all outputs of all neighbours; to the last digits where the law of the noise is known."""
     found = epsilon(channel, scenario.answers)
     law = _eps_of_law(scenario)
@@ -625,18 +625,18 @@ def _epsilon(channel: Channel, scenario: Scenario) -> Epsilon:
     return replace(found, nats=law) if law is not None and same and found.exact is None else found
 
 
-def _eps_of_law(scenario: Scenario) -> float | None:
+def _eps_of_law(scenario: PolicyScenario) -> float | None:
     """The ε of noise that is added to a table, by its sensitivity; None where public knowledge is in play."""
     if scenario.document.mechanism is None or scenario.policy.constrained:
         return None
     if not scenario.document.query.is_table:
         return None
-    noise = added_noise(scenario)
+    noise = table_noise(scenario)
     return noise.nats_of(scenario.tabulated.sensitivity) if isinstance(noise, TableNoise) else None
 
 
 @_epsilon.register
-def _of_table(noise: TableNoise, scenario: Scenario) -> Epsilon:
+def _of_table(noise: TableNoise, scenario: PolicyScenario) -> Epsilon:
     """By the sensitivity of the table: its largest move needs all of the noise (Fernandes, Lem 3.6)."""
     sensitivity = scenario.tabulated.sensitivity
     nats = noise.nats_of(sensitivity)
@@ -644,7 +644,7 @@ def _of_table(noise: TableNoise, scenario: Scenario) -> Epsilon:
 
 
 @_epsilon.register
-def _of_several(noise: SeveralNoise, scenario: Scenario) -> Epsilon:
+def _of_several(noise: JointNoise, scenario: PolicyScenario) -> Epsilon:
     """The largest sum of what the tables cost, over one pair of neighbours."""
     if not noise.keeps_eps:
         return Epsilon(math.inf, None, None, None, 1.0)
@@ -653,7 +653,7 @@ def _of_several(noise: SeveralNoise, scenario: Scenario) -> Epsilon:
 
 
 @_epsilon.register
-def _of_map(noise: PlanarNoise, scenario: Scenario) -> Epsilon:
+def _of_map(noise: PlanarNoise, scenario: PolicyScenario) -> Epsilon:
     """For each metre between the centres of cells (Fernandes, 3.13)."""
     return Epsilon(float(noise.eps), None, None, None, 1.0)
 
@@ -677,7 +677,7 @@ def inputs_metric(answers: Answers) -> Metric:
 # ── The ε that a file is about: what it claims, or what its mechanism truly satisfies ───────────────────────
 
 
-def file_eps(scenario: Scenario) -> float:
+def file_eps(scenario: PolicyScenario) -> float:
     """ε in nats for the policy; an error that names --eps where the file has no finite one."""
     if scenario.document.mechanism is None:
         raise FileError(f"{scenario.source}: has no [mechanism] to take ε from; pass --eps")

@@ -17,7 +17,7 @@ from pydantic import Field, model_validator
 from sievert.errors import FileError
 from sievert.files._document import whole_schema
 from sievert.files._paths import OutputPath, OwnPath, files_read
-from sievert.files._scenario import Described
+from sievert.files._scenario import Scenario
 from sievert.kinds import Count, NonNegative, Positive, PrivatePath, Probability, PublicPath, Reader, Section
 from sievert.tables import (
     Engine,
@@ -31,7 +31,7 @@ from sievert.tables import (
 )
 from sievert.vectors import HashFamily, LocalityHash, VectorFamily, VectorMechanism
 
-__all__ = ["VectorDocument", "VectorRelease", "VectorScenario", "vectors_schema"]
+__all__ = ["VectorsFile", "VectorsReleaseModel", "VectorsScenario", "vectors_schema"]
 
 SUFFIXES = (".csv", ".parquet", ".npz")
 
@@ -78,7 +78,7 @@ class VectorsModel(Section):
         return self
 
 
-class VectorAccept(Section):
+class VectorsAccept(Section):
     """[accept]: limits; an audit that exceeds one exits with 1, and a release is refused."""
 
     nats: NonNegative | None = Field(None, description="the largest ξ at `distance` and `delta`")
@@ -87,7 +87,7 @@ class VectorAccept(Section):
     )
 
 
-class VectorRelease(Section):
+class VectorsReleaseModel(Section):
     """[release]: what comes out, and who keeps the budget."""
 
     output: OutputPath | None = Field(
@@ -113,24 +113,24 @@ class VectorRelease(Section):
     )
 
 
-class VectorDocument(Section):
+class VectorsFile(Section):
     """The whole file."""
 
     version: Literal[1] = Field(description="of the format")
     title: str | None = Field(None, description="shown on top of reports; the file's name unless given")
     vectors: VectorsModel
     mechanism: VectorFamily
-    accept: VectorAccept | None = None
-    release: VectorRelease | None = None
+    accept: VectorsAccept | None = None
+    release: VectorsReleaseModel | None = None
 
 
 @dataclass(frozen=True, repr=False)
-class VectorScenario(Described):
+class VectorsScenario(Scenario):
     """What one file with [vectors] describes; everything is made when first used."""
 
     table = "vectors"
 
-    document: VectorDocument
+    document: VectorsFile
     folder: Path
     source: str
     reader: Reader | None = field(default=None, compare=False)
@@ -164,22 +164,22 @@ class VectorScenario(Described):
         with self.at("mechanism"):
             return self.document.mechanism.mechanism(hashing)
 
-    def with_mechanism(self, bits: int | None = None, **mechanism: Any) -> VectorScenario:
+    def with_mechanism(self, bits: int | None = None, **mechanism: Any) -> VectorsScenario:
         """The same file with another mechanism, and perhaps another number of bits."""
         told = self.document.model_dump(exclude_unset=True)
         told["mechanism"] = mechanism
         if bits is not None:
             told["vectors"]["hash"]["bits"] = bits
-        return replace(self, document=VectorDocument.model_validate(told))
+        return replace(self, document=VectorsFile.model_validate(told))
 
-    def with_eps(self, eps: float) -> VectorScenario:
+    def with_eps(self, eps: float) -> VectorsScenario:
         """The same file at another ε, whatever it says of ξ."""
         kind = self.mechanism.kind
         if kind == "soft-sign":
             raise FileError(f"--eps: goes with lsh-response and laplace-lsh; {self.source} has no ε")
         return self.with_mechanism(kind=kind, eps=eps)
 
-    def with_level(self, level: float) -> VectorScenario:
+    def with_level(self, level: float) -> VectorsScenario:
         """The same file with another amount of noise, whatever it says of ξ."""
         told = self.document.model_dump(exclude_unset=True)["mechanism"]
         kept = {key: value for key, value in told.items() if key not in ("xi", "delta", "distance")}
@@ -238,4 +238,4 @@ class VectorScenario(Described):
 
 def vectors_schema() -> dict[str, Any]:
     """The JSON Schema (draft 2020-12) of a file with [vectors]."""
-    return whole_schema(VectorDocument)
+    return whole_schema(VectorsFile)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from sievert.arrays import FloatArray, IndexArray
-from sievert.channels import Privacy
+from sievert.channels import EpsilonOrAlpha
 from sievert.channels.priors import as_prior
 from sievert.errors import MetricError
 from sievert.geometry._posteriors import Membership
@@ -34,7 +34,7 @@ ROUNDING = 1e-12
 class Constraints:
     """What privacy asks of posteriors under the uniform prior, without any list of them."""
 
-    def __init__(self, metric: Metric, level: Privacy) -> None:
+    def __init__(self, metric: Metric, level: EpsilonOrAlpha) -> None:
         self.metric = metric
         self.level = level
 

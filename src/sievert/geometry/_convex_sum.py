@@ -10,7 +10,7 @@ import numpy as np
 
 from sievert.channels import Channel, finite_channel
 from sievert.errors import ChannelError
-from sievert.numerics import as_fraction, brief, is_exact, log_sum, taken
+from sievert.numerics import abbreviated, as_fraction, is_exact, log_sum, taken
 from sievert.spaces import align
 
 __all__ = ["convex_sum"]
@@ -89,10 +89,10 @@ def _shares(weights: Iterable[object] | None, count: int) -> list[Any]:
         shares: list[Any] = [as_fraction(weight) if exact else float(weight) for weight in given]
         total = sum(shares)
     except (TypeError, ValueError):
-        raise ChannelError(f"weights are {brief(given)}; give numbers ≥ 0 that sum to 1") from None
+        raise ChannelError(f"weights are {abbreviated(given)}; give numbers ≥ 0 that sum to 1") from None
     # Of NaN too.
     if not (min(shares) >= 0 and abs(total - 1) <= (0 if exact else ROUNDING * count)):
         raise ChannelError(
-            f"weights are {brief(given)} with sum {brief(total)}; they must be ≥ 0 and sum to 1"
+            f"weights are {abbreviated(given)} with sum {abbreviated(total)}; they must be ≥ 0 and sum to 1"
         )
     return shares

@@ -26,7 +26,7 @@ from sievert.channels import Channel
 from sievert.errors import MechanismError, TooLargeError
 from sievert.geometry._polytope import Polytope, polytope
 from sievert.geometry._posteriors import Vertices, merged_words
-from sievert.numerics import advance, brief, ray_blocks, support_rows, whole
+from sievert.numerics import abbreviated, advance, ray_blocks, support_rows, whole
 from sievert.policies import Answers, Policy
 from sievert.programs import LinearProgram, solve
 from sievert.results import Result
@@ -156,14 +156,16 @@ def exact_polytope(metric: Metric | Policy | Answers, alpha: object) -> Polytope
     shape = polytope(metric, alpha=alpha)
     if shape.level.alpha is None:
         raise MechanismError(
-            f"alpha is {brief(alpha)}; which sets of posteriors are kernels depends on exact ratios, give a "
+            f"alpha is {abbreviated(alpha)}; which sets of posteriors are kernels depends on exact "
+            f"ratios, give a "
             'fraction such as "1/2"'
         )
     lengths = shape.metric.matrix
     broken = lengths[np.isfinite(lengths) & (lengths != np.floor(lengths))]
     if len(broken) and 0 < shape.level.alpha < 1:
         raise MechanismError(
-            f"metric: a distance is {brief(float(broken[0]))}; exact ratios are powers of alpha, give whole "
+            f"metric: a distance is {abbreviated(float(broken[0]))}; exact ratios are powers of alpha, "
+            f"give whole "
             "distances, in a smaller unit with alpha for that unit"
         )
     return shape

@@ -18,14 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.arrays import AnyArray, BoolArray, IndexArray
-from sievert.channels import Privacy, target_metric
+from sievert.channels import EpsilonOrAlpha, target_metric
 from sievert.errors import MetricError
 from sievert.geometry._constraints import Constraints
 from sievert.geometry._posteriors import Vertices, merged_words
 from sievert.geometry._rounding import whole_distances
 from sievert.geometry._vertices import Component
 from sievert.mechanisms import privacy
-from sievert.numerics import advance, as_fraction, brief, finite, is_exact, require_size, whole
+from sievert.numerics import abbreviated, advance, as_fraction, finite, is_exact, require_size, whole
 from sievert.policies import Answers, Policy
 from sievert.spaces import Metric
 
@@ -35,7 +35,7 @@ __all__ = ["Polytope", "absorbed", "polytope", "whole_metric"]
 LARGEST_LIST = 2_000_000_000
 
 
-def absorbed(eps: object, alpha: object) -> Privacy:
+def absorbed(eps: object, alpha: object) -> EpsilonOrAlpha:
     """The level of privacy; without eps and alpha the metric is in nats already."""
     return privacy(1, None) if eps is None and alpha is None else privacy(eps, alpha)
 
@@ -51,7 +51,7 @@ class Polytope(Constraints):
     tolerance : to what irrational distances are rounded for enumeration
     """
 
-    def __init__(self, metric: Metric, level: Privacy, tolerance: Fraction | None) -> None:
+    def __init__(self, metric: Metric, level: EpsilonOrAlpha, tolerance: Fraction | None) -> None:
         super().__init__(metric, level)
         self.tolerance = tolerance
 
@@ -309,5 +309,5 @@ def polytope(
         except (ValueError, TypeError):
             step = Fraction(0)
         if step <= 0:
-            raise MetricError(f"tolerance is {brief(tolerance)}; it must be a number > 0, such as 1e-6")
+            raise MetricError(f"tolerance is {abbreviated(tolerance)}; it must be a number > 0, such as 1e-6")
     return Polytope(found, level, step)

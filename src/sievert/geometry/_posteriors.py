@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.arrays import AnyArray, BoolArray, FloatArray, ObjectArray
-from sievert.channels import Privacy
+from sievert.channels import EpsilonOrAlpha
 from sievert.numerics import require_size
 from sievert.results import Result
 from sievert.spaces import Labels
@@ -92,7 +92,7 @@ class Vertices(Result):
     complete: bool
     method: str
     tolerance: Fraction | None
-    level: Privacy = field(repr=False)
+    level: EpsilonOrAlpha = field(repr=False)
     exact: bool = True
     merged: tuple[tuple[Hashable, ...], ...] = ()
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from sievert.arrays import FloatArray, IndexArray, IntArray
 from sievert.errors import MetricError
-from sievert.numerics import as_fraction, brief, require_size
+from sievert.numerics import abbreviated, as_fraction, require_size
 
 __all__ = ["whole_distances"]
 
@@ -58,7 +58,7 @@ def _rational(length: float, tolerance: Fraction | None, down: bool) -> Fraction
         rounded = (math.floor(steps) if down else round(steps)) * tolerance
         if rounded == 0:
             raise MetricError(
-                f"tolerance is {brief(str(tolerance))}; the distance {length:g} would be rounded to 0, "
+                f"tolerance is {abbreviated(str(tolerance))}; the distance {length:g} would be rounded to 0, "
                 "give a smaller one"
             )
         return rounded

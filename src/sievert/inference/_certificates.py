@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from sievert.arrays import FloatArray, ObjectArray
-from sievert.inference._program import Optimum, Problem
+from sievert.inference._program import AccuracyOptimum, AccuracyProgram
 from sievert.inference._solver import ROUNDING, missing
 from sievert.proofs import FrontierProof, Neighbours, binary_digits, forest_excess, polar_excess
 
@@ -150,7 +150,7 @@ class Exactly:
 
 
 def certified(
-    problem: Problem, exact: Exactly, limits: tuple[Fraction, ...], guess: Optimum
+    problem: AccuracyProgram, exact: Exactly, limits: tuple[Fraction, ...], guess: AccuracyOptimum
 ) -> FrontierProof:
     """The best proof that can be made of a guess: exact, or with a gap as small as rounding allows."""
     n, m = problem.shape
@@ -170,7 +170,7 @@ def certified(
 
 
 def _simple(
-    problem: Problem, exact: Exactly, limits: tuple[Fraction, ...], guess: Optimum, most: int
+    problem: AccuracyProgram, exact: Exactly, limits: tuple[Fraction, ...], guess: AccuracyOptimum, most: int
 ) -> FrontierProof | None:
     """The guess in fractions of small denominators, where these are optimal exactly."""
     weights = tuple(
@@ -270,7 +270,7 @@ def _kernel(space: Neighbours) -> FloatArray:
 
 
 def _raised(
-    problem: Problem, exact: Exactly, guess: Optimum
+    problem: AccuracyProgram, exact: Exactly, guess: AccuracyOptimum
 ) -> tuple[ObjectArray, tuple[ObjectArray, ...], tuple[tuple[int, int, int, Fraction], ...]]:
     """Prices that no private column exceeds, with the weights and multipliers that go with them."""
     weights = _levelled(guess.weights)
@@ -288,7 +288,7 @@ def _raised(
 
 
 def _entrywise(
-    exact: Exactly, guess: Optimum
+    exact: Exactly, guess: AccuracyOptimum
 ) -> tuple[ObjectArray, tuple[ObjectArray, ...], tuple[tuple[int, int, int, Fraction], ...]]:
     """Prices that no column at all exceeds: close to the best where ε is large."""
     weights = _levelled(guess.weights)
@@ -298,7 +298,7 @@ def _entrywise(
 
 
 def _worthwhile(
-    exact: Exactly, guess: Optimum
+    exact: Exactly, guess: AccuracyOptimum
 ) -> tuple[ObjectArray, tuple[ObjectArray, ...], tuple[tuple[int, int, int, Fraction], ...]]:
     """What telling the use itself is worth, whatever that gives away."""
     weights = tuple(np.full(table.shape, Fraction(0), dtype=object) for table in guess.weights)

@@ -35,7 +35,7 @@ from sievert.inference._masses import (
 )
 from sievert.inference._properties import property_of
 from sievert.numerics import (
-    brief,
+    abbreviated,
     choice,
     exact_matmul,
     fractions_of,
@@ -155,7 +155,7 @@ class Correlation:
         if counts is not None:
             if counts not in columns:
                 raise PolicyError(
-                    f"counts is {brief(counts)}; the table's columns are {shown(list(columns))}"
+                    f"counts is {abbreviated(counts)}; the table's columns are {shown(list(columns))}"
                 )
             weights = whole_counts([columns[counts]])[0]
         found = cls.from_labels(weights, secret_of, use_of, secrets, uses)
@@ -395,5 +395,5 @@ def correlation_of(given: object, argument: str = "correlation") -> Correlation:
     if isinstance(given, list | tuple | np.ndarray) or hasattr(type(given), "columns"):
         return Correlation(given)
     raise PolicyError(
-        f"{argument} is {brief(given)}; give a sv.inference.Correlation, such as Correlation(joint)"
+        f"{argument} is {abbreviated(given)}; give a sv.inference.Correlation, such as Correlation(joint)"
     )

@@ -20,7 +20,7 @@ from sievert.inference._certificates import repaired
 from sievert.inference._neighbours import neighbours_of
 from sievert.inference._witness import normalised_rows, witness
 from sievert.mechanisms import privacy
-from sievert.numerics import as_fraction, brief, count_of, is_exact, probability
+from sievert.numerics import abbreviated, as_fraction, count_of, is_exact, probability
 from sievert.proofs import (
     AccuracyCounterexample,
     DaleniusProof,
@@ -74,7 +74,7 @@ def no_free_lunch(prior: Any) -> Any:
         try:
             count = count_of(prior)
         except TypeError:
-            raise PriorError(f"prior is {brief(prior)}; give a list of probabilities") from None
+            raise PriorError(f"prior is {abbreviated(prior)}; give a list of probabilities") from None
         belief = as_prior(prior, count)
     else:
         belief = np.array([_guess(prior)], dtype=object)
@@ -88,7 +88,7 @@ def _guess(given: Any) -> Any:
         value: Any = as_fraction(given) if exact else probability("prior", given, PriorError)
     except ValueError:
         raise PriorError(
-            f"prior is {brief(given)}; give probabilities that sum to 1, or the best guess among them"
+            f"prior is {abbreviated(given)}; give probabilities that sum to 1, or the best guess among them"
         ) from None
     probability("prior", value, PriorError)
     return value
@@ -238,7 +238,7 @@ def accuracy_counterexample(
         space.require_private(table)
     except ValueError as broken:
         raise MechanismError(
-            f"channel: {broken}; eps is {brief(level.eps)}, give the ε that it keeps"
+            f"channel: {broken}; eps is {abbreviated(level.eps)}, give the ε that it keeps"
         ) from None
     if space.form == "uniform":
         return _on_a_pair(space, table)
@@ -253,7 +253,8 @@ def accuracy_counterexample(
     if proofs:
         return max(proofs, key=lambda proof: proof.truth - proof.own)
     raise MechanismError(
-        f"eps is {brief(level.eps)}; another mechanism tells some use better, but by too little to be found "
+        f"eps is {abbreviated(level.eps)}; another mechanism tells some use better, but by too little "
+        f"to be found "
         "in floats: give alpha as a fraction and a channel of fractions, or a larger ε"
     )
 

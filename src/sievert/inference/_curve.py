@@ -14,9 +14,9 @@ from itertools import pairwise, zip_longest
 
 import numpy as np
 
+from sievert.inference._frontier_problem import FrontierProblem
 from sievert.inference._points import InferenceCurve, InferencePoint
-from sievert.inference._program import Optimum
-from sievert.inference._question import Question
+from sievert.inference._program import AccuracyOptimum
 from sievert.numerics import advance
 
 __all__ = ["SMALLEST_KINK", "traced"]
@@ -32,7 +32,7 @@ class _Tangent:
     """A point of the curve with a line that the curve is nowhere above."""
 
     limit: float
-    optimum: Optimum
+    optimum: AccuracyOptimum
 
     @property
     def value(self) -> float:
@@ -47,7 +47,7 @@ class _Tangent:
         return self.value + self.slope * (limit - self.limit)
 
 
-def traced(question: Question, within: float) -> InferenceCurve:
+def traced(question: FrontierProblem, within: float) -> InferenceCurve:
     """The curve of a question, up to `within` between its kinks, every point and every piece proved."""
     low = max(float(before) for before in question.before)
     leaks = question.problem.leaks
@@ -72,7 +72,7 @@ def traced(question: Question, within: float) -> InferenceCurve:
 
 
 def _proved(
-    question: Question, kink: _Tangent, after: _Tangent | None, piece: _Tangent, within: float
+    question: FrontierProblem, kink: _Tangent, after: _Tangent | None, piece: _Tangent, within: float
 ) -> InferencePoint:
     """The best mechanism at a kink, with the prices of the piece to its right."""
     limits = question.limits(kink.limit)
@@ -94,13 +94,13 @@ def _proved(
     return point
 
 
-def _joined(best: Optimum, prices: Optimum) -> Optimum:
+def _joined(best: AccuracyOptimum, prices: AccuracyOptimum) -> AccuracyOptimum:
     """The mechanism of one solve with the prices of another."""
     return replace(prices, value=best.value, mechanism=best.mechanism)
 
 
 def _found(
-    question: Question, low: float, top: float, within: float
+    question: FrontierProblem, low: float, top: float, within: float
 ) -> tuple[dict[float, _Tangent], dict[float, _Tangent]]:
     """The kinks, and the tangent of the piece to the right of each."""
     ends = _tangent(question, low, within), _tangent(question, top, within)
@@ -125,7 +125,7 @@ def _found(
     return kinks, pieces
 
 
-def _tangent(question: Question, limit: float, within: float, careful: bool = False) -> _Tangent:
+def _tangent(question: FrontierProblem, limit: float, within: float, careful: bool = False) -> _Tangent:
     # Where a fine curve is asked for, a careful solve is as close as can be.
     loose = max(CLOSE, within) / (10 if careful else 3)
     return _Tangent(limit, question.solve([limit] * len(question.owners), careful, loose))

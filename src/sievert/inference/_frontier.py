@@ -16,10 +16,10 @@ import numpy as np
 from sievert.errors import PolicyError
 from sievert.inference._correlation import Correlation
 from sievert.inference._curve import SMALLEST_KINK, traced
+from sievert.inference._frontier_problem import FrontierProblem
 from sievert.inference._points import InferenceCurve, InferenceFrontier
-from sievert.inference._question import Question
 from sievert.mechanisms import privacy
-from sievert.numerics import advance, brief, taken
+from sievert.numerics import abbreviated, advance, taken
 from sievert.spaces import Metric
 
 __all__ = ["curve", "frontier", "frontier_question"]
@@ -82,7 +82,7 @@ def frontier(
     (Fraction(3, 4), Fraction(1, 1))
     """
     level = _level(eps, alpha)
-    question = Question(correlation, level, metric, insensitive, (gain, use_gain), (ball, box))
+    question = FrontierProblem(correlation, level, metric, insensitive, (gain, use_gain), (ball, box))
     wanted = [question.limits(item) for item in _listed(limits)]
     found = []
     for place, limit in enumerate(wanted):
@@ -105,7 +105,9 @@ def frontier_question(
     >>> proof.question() == frontier_question(survey, "3/4"), proof.question() == frontier_question(survey, 1)
     (True, False)
     """
-    question = Question(correlation, _level(eps, None), metric, insensitive, (None, None), (None, None))
+    question = FrontierProblem(
+        correlation, _level(eps, None), metric, insensitive, (None, None), (None, None)
+    )
     return question.asked(question.limits(limit))
 
 
@@ -154,9 +156,9 @@ def curve(
     ([0.5, 0.666667], [0.5625, 0.625])
     """
     level = _level(eps, alpha)
-    question = Question(correlation, level, metric, insensitive, (gain, use_gain), (ball, box))
+    question = FrontierProblem(correlation, level, metric, insensitive, (gain, use_gain), (ball, box))
     if not (isinstance(within, float | int) and SMALLEST_KINK <= within <= 1):
-        raise PolicyError(f"within is {brief(within)}; it must be from {SMALLEST_KINK:g} to 1")
+        raise PolicyError(f"within is {abbreviated(within)}; it must be from {SMALLEST_KINK:g} to 1")
     return traced(question, float(within))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from sievert.arrays import FloatArray, IndexArray
 from sievert.inference._neighbours import is_line
-from sievert.inference._program import Optimum, Problem
+from sievert.inference._program import AccuracyOptimum, AccuracyProgram
 from sievert.inference._solver import missing
 
 __all__ = ["unlimited"]
@@ -22,7 +22,7 @@ ALIKE = 1 - 1e-6
 LARGEST_MISS = 1e-10
 
 
-def unlimited(problem: Problem) -> tuple[Optimum, FloatArray] | None:
+def unlimited(problem: AccuracyProgram) -> tuple[AccuracyOptimum, FloatArray] | None:
     """The optimum without limits, and what it gives away about each secret; None where this is not it."""
     n, m = problem.shape
     factors = problem.factors
@@ -44,7 +44,7 @@ def unlimited(problem: Problem) -> tuple[Optimum, FloatArray] | None:
     weights = tuple(np.zeros((m, len(leak))) for leak in problem.leaks)
     value, taken = float(worth.max(axis=0).sum()), np.arange(m)
     given = np.array([(leak @ mechanism).max(axis=0).sum() for leak in problem.leaks])
-    return Optimum(value, mechanism, prices, weights, np.zeros(len(weights)), edges, taken), given
+    return AccuracyOptimum(value, mechanism, prices, weights, np.zeros(len(weights)), edges, taken), given
 
 
 def _inverse_times(factors: FloatArray, right: FloatArray) -> FloatArray:
@@ -56,7 +56,7 @@ def _inverse_times(factors: FloatArray, right: FloatArray) -> FloatArray:
     return np.asarray(found)
 
 
-def _multipliers(problem: Problem, functionals: FloatArray, peaks: IndexArray) -> FloatArray:
+def _multipliers(problem: AccuracyProgram, functionals: FloatArray, peaks: IndexArray) -> FloatArray:
     """Of the edges [edge, way, guess], from both ends of the line to the peak of each guess's column."""
     n, m = problem.shape
     found = np.zeros((n - 1, 2, m))

@@ -10,7 +10,7 @@ import numpy as np
 from sievert.arrays import AnyArray, BoolArray, IndexArray, ObjectArray
 from sievert.errors import GainError, PolicyError
 from sievert.inference._correlation import Correlation
-from sievert.measures import Adversary
+from sievert.measures import GainFunction
 from sievert.numerics import exact_matmul, require_size
 from sievert.proofs import exact_rows
 from sievert.spaces import Labels, Metric, shown
@@ -112,7 +112,7 @@ def _equal(first: AnyArray, second: AnyArray) -> bool:
     return bool(np.allclose(first.astype(np.float64), second.astype(np.float64), rtol=1e-9, atol=1e-12))
 
 
-def gain_table(adversary: Adversary) -> AnyArray:
+def gain_table(adversary: GainFunction) -> AnyArray:
     """A gain as a table [action, secret]."""
     if adversary.is_loss:
         raise GainError(f"gain is the loss {adversary.name!r}; give a gain, such as sv.gains.from_loss of it")
@@ -120,13 +120,13 @@ def gain_table(adversary: Adversary) -> AnyArray:
     return np.asarray(adversary.matrix)
 
 
-def actions_of(adversary: Adversary) -> Labels:
+def actions_of(adversary: GainFunction) -> Labels:
     """The names of what may be guessed."""
     names = getattr(adversary, "actions", None)
     return tuple(range(len(gain_table(adversary)))) if names is None else tuple(names)
 
 
-def wanted(adversary: Adversary) -> ObjectArray | None:
+def wanted(adversary: GainFunction) -> ObjectArray | None:
     """A gain on the secrets as fractions; None for one guess."""
     if adversary.name == "identity":
         return None

@@ -13,8 +13,8 @@ from sievert.channels import Channel
 from sievert.errors import PolicyError, PriorError
 from sievert.inference._properties import Columns
 from sievert.numerics import (
+    abbreviated,
     as_fraction,
-    brief,
     entropy_excess,
     fractions_of,
     is_exact,
@@ -57,7 +57,8 @@ def columns_of(frame: Any) -> Columns:
         table = nw.from_native(frame, eager_only=True)
     except TypeError:
         raise PolicyError(
-            f"frame is {brief(frame)}; give a pandas, polars or Arrow table, or a mapping from column to "
+            f"frame is {abbreviated(frame)}; give a pandas, polars or Arrow table, or a mapping from "
+            f"column to "
             "values"
         ) from None
     return {str(name): _entries(table[name]) for name in table.columns}
@@ -91,14 +92,14 @@ def probabilities(entries: Any) -> AnyArray:
     try:
         rows = [list(row) for row in entries]
     except TypeError:
-        raise PriorError(f"joint is {brief(entries)}; give a matrix [secret, use]") from None
+        raise PriorError(f"joint is {abbreviated(entries)}; give a matrix [secret, use]") from None
     if not rows or not rows[0] or len({len(row) for row in rows}) > 1:
         raise PriorError("joint is empty or ragged; give as many probabilities for every secret")
     require_size(len(rows) * len(rows[0]), LARGEST_JOINT, "the pairs of secrets and uses", "group them")
     flat = [item for row in rows for item in row]
     for item in flat:
         if item is np.ma.masked or isinstance(item, complex | np.complexfloating):
-            raise PriorError(f"joint holds {brief(item)}, which is no real number; give probabilities")
+            raise PriorError(f"joint holds {abbreviated(item)}, which is no real number; give probabilities")
     exact = all(is_exact(item) for item in flat)
     try:
         array = fractions_of(rows) if exact else np.array(rows, dtype=np.float64)
@@ -111,7 +112,7 @@ def probabilities(entries: Any) -> AnyArray:
     negative = np.argwhere(np.asarray(array < 0, dtype=bool))
     if len(negative):
         i, j = negative[0].tolist()
-        raise PriorError(f"joint[{i}, {j}] is {brief(array[i, j])}; probabilities must be ≥ 0")
+        raise PriorError(f"joint[{i}, {j}] is {abbreviated(array[i, j])}; probabilities must be ≥ 0")
     total = array.sum() if exact else math.fsum(array.ravel().tolist())
     if abs(total - 1) > (0 if exact else SUM_TOLERANCE):
         raise PriorError(
@@ -126,7 +127,9 @@ def whole_counts(entries: Any) -> Any:
     try:
         rows = [list(row) for row in entries]
     except TypeError:
-        raise PriorError(f"counts is {brief(entries)}; give rows of counts, one for each secret") from None
+        raise PriorError(
+            f"counts is {abbreviated(entries)}; give rows of counts, one for each secret"
+        ) from None
     if not rows or not rows[0] or len({len(row) for row in rows}) > 1:
         raise PriorError("counts is empty or ragged; give as many counts for every secret")
     found = np.empty((len(rows), len(rows[0])), dtype=np.int64)
@@ -137,7 +140,7 @@ def whole_counts(entries: Any) -> Any:
             except ValueError:
                 value = Fraction(-1)
             if value < 0 or value.denominator != 1 or value >= 2**62:
-                raise PriorError(f"counts[{i}, {j}] is {brief(item)}; counts must be whole numbers ≥ 0")
+                raise PriorError(f"counts[{i}, {j}] is {abbreviated(item)}; counts must be whole numbers ≥ 0")
             found[i, j] = int(value)
     return found
 
@@ -150,7 +153,9 @@ def positions(given: Any, argument: str) -> IndexArray:
     except ValueError:
         whole = False
     if not whole:
-        raise PriorError(f"{argument} is {brief(given)}; give a list of positions, whole numbers from 0")
+        raise PriorError(
+            f"{argument} is {abbreviated(given)}; give a list of positions, whole numbers from 0"
+        )
     return array.astype(np.intp)
 
 
@@ -165,7 +170,7 @@ def weights_of(given: Any) -> AnyArray:
             exact[...] = np.vectorize(as_fraction, otypes=[object])(array) if array.size else array
             return exact
     except (TypeError, ValueError):
-        raise PriorError(f"weights is {brief(given)}; give a number for every input") from None
+        raise PriorError(f"weights is {abbreviated(given)}; give a number for every input") from None
     if not np.isfinite(array).all():
         raise PriorError("weights hold NaN or an infinite number; give a finite number for every input")
     return array.astype(np.float64)
@@ -187,7 +192,7 @@ def shares(mass: AnyArray) -> tuple[AnyArray, int | None]:
     total_mass = mass.sum() if mass.dtype == object else math.fsum(mass.tolist())
     if min(shares.tolist()) < 0 or abs(total_mass - 1) > (0 if mass.dtype == object else SUM_TOLERANCE):
         raise PriorError(
-            f"weights sum to {brief(total_mass)}; give probabilities ≥ 0 that sum to 1, or whole counts"
+            f"weights sum to {abbreviated(total_mass)}; give probabilities ≥ 0 that sum to 1, or whole counts"
         )
     return shares, None
 

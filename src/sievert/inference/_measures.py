@@ -21,7 +21,7 @@ from sievert.channels import Channel
 from sievert.errors import GainError
 from sievert.inference._correlation import Correlation, correlation_of
 from sievert.inference._masses import information_bits
-from sievert.measures import Adversary, Vulnerability, as_gain
+from sievert.measures import GainFunction, Vulnerability, as_gain
 from sievert.numerics import in_bits, in_percent, times
 from sievert.results import Result
 
@@ -206,7 +206,7 @@ def privacy_loss(channel: Channel, correlation: Correlation, gain: object = None
     return loss_of(correlation.with_outputs(channel), correlation, adversary)
 
 
-def loss_of(joint: AnyArray, correlation: Correlation, adversary: Adversary) -> PrivacyLoss:
+def loss_of(joint: AnyArray, correlation: Correlation, adversary: GainFunction) -> PrivacyLoss:
     """The privacy loss of a joint distribution [secret, output]."""
     before = _total(adversary, correlation.secret_prior[:, None])
     after = _total(adversary, joint)
@@ -262,7 +262,7 @@ def accuracy(channel: Channel, correlation: Correlation, gain: object = None) ->
     return Accuracy(value, before, adversary.name)
 
 
-def _total(adversary: Adversary, joint: AnyArray) -> Number:
+def _total(adversary: GainFunction, joint: AnyArray) -> Number:
     """Σ_y of the best action's gain, a fraction where the joint distribution is one."""
     values = adversary.values(joint)
     if joint.dtype == object:

@@ -36,7 +36,7 @@ from sievert.inference._envelope import (
 from sievert.inference._inputs import whole_joint
 from sievert.inference._masses import matched
 from sievert.mechanisms import privacy
-from sievert.numerics import brief, choice, in_percent, non_negative, taken
+from sievert.numerics import abbreviated, choice, in_percent, non_negative, taken
 from sievert.results import Result
 from sievert.spaces import Labels, label, shown, table_of
 
@@ -255,7 +255,7 @@ def _question(table: Any, query: object, belief: Any) -> tuple[Joining, Labels]:
     wanted = {label(item) for item in query} if isinstance(query, list | tuple | set) else {label(query)}
     unknown = [item for item in wanted if item not in uses]
     if unknown or not wanted:
-        raise PolicyError(f"query is {brief(query)}, which matches none of the values {shown(uses)}")
+        raise PolicyError(f"query is {abbreviated(query)}, which matches none of the values {shown(uses)}")
     joint = whole_joint(known.joint if belief is None else _believed(belief, uses))
     return Joining(joint, rows, tuple(use in wanted for use in uses)), uses
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from sievert.channels import Channel
 from sievert.errors import PolicyError
-from sievert.numerics import brief, in_percent
+from sievert.numerics import abbreviated, in_percent
 from sievert.proofs import FrontierProof
 from sievert.results import Result, plain
 from sievert.spaces import Labels
@@ -152,7 +152,7 @@ class InferenceCurve(Result):
         """The largest accuracy under a limit."""
         if limit < self.limits[0] - SAME_LIMIT:
             raise PolicyError(
-                f"limit is {brief(limit)}; the secret is guessed with {self.limits[0]:.6g} already"
+                f"limit is {abbreviated(limit)}; the secret is guessed with {self.limits[0]:.6g} already"
             )
         return float(np.interp(limit, self.limits, self.accuracies))
 

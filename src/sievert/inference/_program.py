@@ -23,7 +23,7 @@ from sievert.inference._neighbours import is_line
 from sievert.programs import LinearProgram, MovingProgram, Solution
 from sievert.proofs import Neighbours
 
-__all__ = ["Optimum", "Part", "Problem", "close", "mirror_of"]
+__all__ = ["AccuracyOptimum", "AccuracyProgram", "Part", "close", "mirror_of"]
 
 # Numbers of two mirror images that differ by a smaller share are the same but for rounding.
 SAME = 1e-13
@@ -32,7 +32,7 @@ LARGE_PROGRAM = 1000
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class AccuracyProgram:
     """What mechanisms are worth [guess, input], what they give away about each secret, and who are
     neighbours."""
 
@@ -52,7 +52,7 @@ class Problem:
 
 
 @dataclass(frozen=True, eq=False)
-class Optimum:
+class AccuracyOptimum:
     """A float guess of the best mechanism and of the multipliers that prove it.
 
     `edges` [edge, way, guess] are those of privacy, for the guesses `taken` into the program.
@@ -78,9 +78,9 @@ class _Mirror:
 class Part:
     """The program with some of the inputs and of the guesses."""
 
-    def __init__(self, problem: Problem, core: tuple[int, int], guesses: IndexArray) -> None:
+    def __init__(self, problem: AccuracyProgram, core: tuple[int, int], guesses: IndexArray) -> None:
         self.guesses = guesses
-        self.problem = _within(Problem(problem.value[guesses], problem.leaks, problem.space), core)
+        self.problem = _within(AccuracyProgram(problem.value[guesses], problem.leaks, problem.space), core)
         n, m = self.problem.shape
         self.full = _program(self.problem)
         mirror = mirror_of(self.problem)
@@ -89,7 +89,7 @@ class Part:
         first = n + sum(len(leak) for leak in problem.leaks) * m
         self.limit_rows = np.arange(first, first + len(problem.leaks))
 
-    def solve(self, limits: Sequence[float], careful: bool = True, inside: bool = False) -> Optimum:
+    def solve(self, limits: Sequence[float], careful: bool = True, inside: bool = False) -> AccuracyOptimum:
         """The optimum among mechanisms with these guesses; inside the optimal face where that is asked."""
         upper = np.asarray(limits, dtype=np.float64)
         rows = self.limit_rows if self.fold is None else self.fold.kept_at[self.limit_rows]
@@ -98,7 +98,7 @@ class Part:
             return self._read(found.primal, found.dual, -found.value)
         return self._read(*self.fold.unfolded(found), -found.value)
 
-    def _read(self, primal: FloatArray, dual: FloatArray, value: float) -> Optimum:
+    def _read(self, primal: FloatArray, dual: FloatArray, value: float) -> AccuracyOptimum:
         problem = self.problem
         n, m = problem.shape
         at, weights = n, []
@@ -111,10 +111,10 @@ class Part:
         if problem.space.form in ("forest", "graph"):
             edges = np.maximum(dual[at:], 0.0).reshape(len(problem.space.pairs), 2, m)
         mechanism = primal[: n * m].reshape(n, m)
-        return Optimum(value, mechanism, -dual[:n], tuple(weights), slopes, edges, self.guesses)
+        return AccuracyOptimum(value, mechanism, -dual[:n], tuple(weights), slopes, edges, self.guesses)
 
 
-def _within(problem: Problem, core: tuple[int, int]) -> Problem:
+def _within(problem: AccuracyProgram, core: tuple[int, int]) -> AccuracyProgram:
     """The problem of mechanisms that do not tell the inputs beyond an end of the core from that end."""
     first, last = core
     if last - first + 1 == problem.shape[0]:
@@ -124,7 +124,7 @@ def _within(problem: Problem, core: tuple[int, int]) -> Problem:
     part = replace(space, size=last - first + 1, pairs=pairs, lengths=space.lengths[first:last])
     starts = np.concatenate([[0], np.arange(first + 1, last + 1)])
     tables = [np.add.reduceat(table, starts, axis=1) for table in (problem.value, *problem.leaks)]
-    return Problem(tables[0], tuple(tables[1:]), part)
+    return AccuracyProgram(tables[0], tuple(tables[1:]), part)
 
 
 class _Entries:
@@ -150,7 +150,7 @@ class _Entries:
         self.count += len(lower)
 
 
-def _program(problem: Problem) -> LinearProgram:
+def _program(problem: AccuracyProgram) -> LinearProgram:
     """Rows: sums of M; t above every guess; sums of t; privacy."""
     n, m = problem.shape
     blocks = len(problem.leaks)
@@ -188,7 +188,7 @@ def _program(problem: Problem) -> LinearProgram:
     return LinearProgram(cost, matrix, np.concatenate(rows.lower), np.concatenate(rows.upper), lower, upper)
 
 
-def _edge_rows(rows: _Entries, problem: Problem, m: int) -> None:
+def _edge_rows(rows: _Entries, problem: AccuracyProgram, m: int) -> None:
     """c_a ≥ e^(-ε·length)·c_b and the reverse, for each edge and guess."""
     ends = np.array(problem.space.pairs, dtype=np.intp)
     place = np.arange(2 * len(ends) * m).reshape(len(ends), 2, m)
@@ -204,7 +204,7 @@ def _edge_rows(rows: _Entries, problem: Problem, m: int) -> None:
 # ── A line that is its own mirror image ─────────────────────────────────────────────────────────────────────
 
 
-def mirror_of(problem: Problem) -> _Mirror | None:
+def mirror_of(problem: AccuracyProgram) -> _Mirror | None:
     """The reversal of a line of tallies, where nothing tells it from the line."""
     n, m = problem.shape
     space = problem.space

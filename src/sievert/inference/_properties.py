@@ -16,8 +16,8 @@ from pydantic import Field, ValidationError
 
 from sievert.arrays import BoolArray, IndexArray
 from sievert.errors import PolicyError
-from sievert.kinds import Finite, Noun, Section, Value, kind
-from sievert.numerics import brief, did_you_mean
+from sievert.kinds import ConfigType, Finite, Section, Value, variant
+from sievert.numerics import abbreviated, did_you_mean
 from sievert.spaces import label, shown
 
 __all__ = ["Columns", "Property", "property_of", "ranked"]
@@ -50,7 +50,7 @@ class Range(Section):
         return found
 
 
-class Property(Noun, noun="property"):
+class Property(ConfigType, noun="property"):
     """What is secret, or of use, about a record."""
 
     text_key = "column"
@@ -65,7 +65,7 @@ class Property(Noun, noun="property"):
         """What reports call it."""
 
 
-@kind(Property, key="column")
+@variant(Property, key="column")
 class ColumnProperty(Property):
     """The entry of a column, or with `bins` the interval it lies in."""
 
@@ -81,7 +81,9 @@ class ColumnProperty(Property):
             return ranked(values)
         edges = np.asarray(self.bins, dtype=np.float64)
         if len(edges) < 1 or (np.diff(edges) <= 0).any():
-            raise PolicyError(f"bins is {brief(self.bins)}; give rising numbers at which intervals begin")
+            raise PolicyError(
+                f"bins is {abbreviated(self.bins)}; give rising numbers at which intervals begin"
+            )
         numbers = _numbers(values, self.column)
         place = np.searchsorted(edges, numbers, side="right")
         shown_edges = [_edge(edge) for edge in self.bins]
@@ -95,7 +97,7 @@ class ColumnProperty(Property):
         return self.column
 
 
-@kind(Property, key="where")
+@variant(Property, key="where")
 class WhereProperty(Property):
     """Whether every condition on the columns holds: yes or no."""
 
@@ -116,7 +118,8 @@ class WhereProperty(Property):
         if not found.any() or found.all():
             which = "nothing" if not found.any() else "every row"
             raise PolicyError(
-                f"where = {brief(self.spelled()['where'])} matches {which}, so that there is nothing to "
+                f"where = {abbreviated(self.spelled()['where'])} matches {which}, so that there is "
+                f"nothing to "
                 "guess; "
                 "give a condition that some rows have and others do not"
             )
@@ -126,7 +129,7 @@ class WhereProperty(Property):
         return self.name or " and ".join(_condition(*item) for item in self.where.items())
 
 
-@kind(Property, key="count")
+@variant(Property, key="count")
 class CountProperty(Property):
     """How many of several columns hold a value: the tally of a database whose records are columns."""
 
@@ -140,7 +143,7 @@ class CountProperty(Property):
         return tuple(range(len(self.count) + 1)), np.asarray(tally, dtype=np.intp)
 
     def words(self) -> str:
-        return f"how many of {shown(self.count)} are {brief(self.of)}"
+        return f"how many of {shown(self.count)} are {abbreviated(self.of)}"
 
 
 def _edge(value: float) -> str:
@@ -161,7 +164,7 @@ def property_of(given: object, argument: str) -> Property:
         last = detail["loc"][-1] if detail["loc"] else None
         why = detail["msg"] or f"there is no such key{did_you_mean(last, choices)}"
         raise PolicyError(
-            f"{argument}{f', key {place}' if place else ''} is {brief(detail['input'])}: {why}; give "
+            f"{argument}{f', key {place}' if place else ''} is {abbreviated(detail['input'])}: {why}; give "
             'the name of a column, or a table such as {"where": {"age": {"least": 65}}}'
         ) from None
     return found
@@ -191,7 +194,7 @@ def ranked(values: Sequence[Any]) -> Labelled:
 def _column(columns: Columns, name: str) -> Sequence[Any]:
     if name not in columns:
         raise PolicyError(
-            f"the table has no column {brief(name)}{did_you_mean(name, columns)}; its columns are "
+            f"the table has no column {abbreviated(name)}{did_you_mean(name, columns)}; its columns are "
             f"{shown(list(columns))}"
         )
     return columns[name]
@@ -203,7 +206,9 @@ def _numbers(values: Sequence[Any], column: str) -> Any:
     except (TypeError, ValueError, OverflowError):
         array = np.array([np.nan])
     if not np.isfinite(array).all():
-        raise PolicyError(f"column {brief(column)} has entries that are no numbers; a range needs numbers")
+        raise PolicyError(
+            f"column {abbreviated(column)} has entries that are no numbers; a range needs numbers"
+        )
     return array
 
 

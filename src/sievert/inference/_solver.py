@@ -13,7 +13,7 @@ import numpy as np
 
 from sievert.arrays import FloatArray, IndexArray
 from sievert.inference._neighbours import is_line
-from sievert.inference._program import Optimum, Part, Problem, close, mirror_of
+from sievert.inference._program import AccuracyOptimum, AccuracyProgram, Part, close, mirror_of
 from sievert.numerics import advance, require_size
 from sievert.programs import Unsolved
 
@@ -39,7 +39,7 @@ ROUNDING = 4e-15
 class Solver:
     """The program of a problem, solved at any limits; each solve starts from the last."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: AccuracyProgram) -> None:
         n, m = problem.shape
         require_size(
             n * m,
@@ -61,7 +61,7 @@ class Solver:
         images = self.problem.shape[1] - 1 - guesses if self.mirrored else guesses
         self.part = Part(self.problem, self.core, np.unique(np.concatenate([guesses, images])))
 
-    def solve(self, limits: Sequence[float], careful: bool = True, loose: float = LOOSE) -> Optimum:
+    def solve(self, limits: Sequence[float], careful: bool = True, loose: float = LOOSE) -> AccuracyOptimum:
         """The optimum where secret b gives away at most limits[b]; a careful one can be proved closely.
 
         The core of a long line is made wider until its bounds are `loose` apart at most.
@@ -95,7 +95,7 @@ class Solver:
                 self.core = _wider(self.problem, self.core)
             self._take(np.union1d(self.part.guesses, missed))
 
-    def _inside(self, limits: Sequence[float]) -> Optimum | None:
+    def _inside(self, limits: Sequence[float]) -> AccuracyOptimum | None:
         """The optimum with every guess of a wide core, from inside; None where it is not found.
 
         Near the most that any mechanism is worth all guesses count, and the simplex takes long to order them.
@@ -118,7 +118,7 @@ class Solver:
         return np.asarray(missed[(first <= missed) & (missed <= last)])
 
 
-def _core(problem: Problem, tails: float) -> tuple[int, int]:
+def _core(problem: AccuracyProgram, tails: float) -> tuple[int, int]:
     """The inputs that hold all but `tails` of what is given away, the same on both sides."""
     weights = np.sum([np.abs(leak).sum(axis=0) for leak in problem.leaks], axis=0)
     shares = weights / weights.sum()
@@ -129,13 +129,13 @@ def _core(problem: Problem, tails: float) -> tuple[int, int]:
     )
 
 
-def _wider(problem: Problem, core: tuple[int, int]) -> tuple[int, int]:
+def _wider(problem: AccuracyProgram, core: tuple[int, int]) -> tuple[int, int]:
     """A fifth more inputs."""
     more = max(2, (core[1] - core[0]) // 10)
     return max(0, core[0] - more), min(problem.shape[0] - 1, core[1] + more)
 
 
-def _likely(problem: Problem, share: float) -> IndexArray:
+def _likely(problem: AccuracyProgram, share: float) -> IndexArray:
     """The guesses that hold this share of what all are worth."""
     worth = problem.value.max(axis=1)
     order = np.argsort(-worth, kind="stable")
@@ -144,8 +144,8 @@ def _likely(problem: Problem, share: float) -> IndexArray:
 
 
 def _spread(
-    problem: Problem, core: tuple[int, int], found: Optimum
-) -> tuple[Optimum, FloatArray, FloatArray]:
+    problem: AccuracyProgram, core: tuple[int, int], found: AccuracyOptimum
+) -> tuple[AccuracyOptimum, FloatArray, FloatArray]:
     """The optimum over all inputs and guesses, by how much guesses left out exceed the prices, and these.
 
     Beyond the core a price is the least that no guess of the program exceeds, which an end pays for. A guess
@@ -178,7 +178,7 @@ def _spread(
     return whole, excess, raised
 
 
-def missing(problem: Problem, functionals: FloatArray, edges: FloatArray) -> FloatArray:
+def missing(problem: AccuracyProgram, functionals: FloatArray, edges: FloatArray) -> FloatArray:
     """What the solver's own multipliers leave above 0 at each input, with room for rounding."""
     if not problem.space.pairs:
         return np.asarray(np.maximum(functionals.max(axis=0), 0.0))
@@ -193,7 +193,7 @@ def missing(problem: Problem, functionals: FloatArray, edges: FloatArray) -> Flo
     return np.asarray(np.maximum((rest + size * ROUNDING).max(axis=1), 0.0))
 
 
-def _polar(problem: Problem, functionals: FloatArray) -> FloatArray:
+def _polar(problem: AccuracyProgram, functionals: FloatArray) -> FloatArray:
     """The most that a private column with an entry of 1 at the root makes of each functional."""
     held = functionals.copy()
     for child, parent, edge in problem.space.order:

@@ -23,8 +23,8 @@ from sievert.inference._envelope import binomial_law
 from sievert.measures import posterior_vulnerability
 from sievert.mechanisms import privacy, truncated_geometric
 from sievert.numerics import (
+    abbreviated,
     as_fraction,
-    brief,
     choice,
     in_percent,
     is_exact,
@@ -227,9 +227,9 @@ def _chance(yes: object) -> Any:
         exact = is_exact(yes) and not isinstance(yes, bool)
         chance: Any = as_fraction(yes) if exact else probability("yes", yes, PolicyError)
     except ValueError:
-        raise PolicyError(f"yes is {brief(yes)}; it must be a probability from 0 to 1") from None
+        raise PolicyError(f"yes is {abbreviated(yes)}; it must be a probability from 0 to 1") from None
     if not 0 <= chance <= 1:
-        raise PolicyError(f"yes is {brief(yes)}; it must be a probability from 0 to 1")
+        raise PolicyError(f"yes is {abbreviated(yes)}; it must be a probability from 0 to 1")
     return chance
 
 

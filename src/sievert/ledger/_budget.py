@@ -19,7 +19,7 @@ from typing import Any
 from sievert.errors import BudgetError, FileError, LedgerError
 from sievert.ledger._currency import CURRENCIES, EPS, RHO, Currency, epsilon_of, exactly, largest_rho
 from sievert.ledger._fields import MOST_RECORDS
-from sievert.numerics import as_fraction, at_most, brief, did_you_mean, number, whole
+from sievert.numerics import abbreviated, as_fraction, at_most, did_you_mean, number, whole
 from sievert.tables import existing
 
 __all__ = [
@@ -126,7 +126,8 @@ class Budget:
         currency = CURRENCIES.get(record.get("currency", EPS.key))
         if currency is None:
             raise LedgerError(
-                f"the ledger adds up {brief(record['currency'])}, which this version does not know; use the "
+                f"the ledger adds up {abbreviated(record['currency'])}, which this version does not "
+                f"know; use the "
                 "version that opened it"
             )
         delta = record.get("delta")
@@ -234,9 +235,9 @@ def _limit(raw: Mapping[str, Any], source: Path) -> tuple[Currency, Fraction, Fr
         raise FileError(f"{source}: key delta is missing; {given[0]} is read at a δ, such as delta = 1e-6")
     delta = amount(raw["delta"], f"{source}: key delta")
     if not 0 < delta < 1:
-        raise FileError(f"{source}: key delta is {brief(raw['delta'])}; it must be above 0 and below 1")
+        raise FileError(f"{source}: key delta is {abbreviated(raw['delta'])}; it must be above 0 and below 1")
     if limit <= 0:
-        raise FileError(f"{source}: key {given[0]} is {brief(raw[given[0]])}; it must be above 0")
+        raise FileError(f"{source}: key {given[0]} is {abbreviated(raw[given[0]])}; it must be above 0")
     if given == ["rho"]:
         return RHO, limit, delta, ""
     return RHO, largest_rho(limit, delta), delta, f"ε = {number(limit)} at δ = {number(delta)}"
@@ -255,7 +256,8 @@ def _bound(raw: Mapping[str, Any], source: Path) -> str | None:
     name = raw.get("ledger")
     if name is not None and (not isinstance(name, str) or not name):
         raise FileError(
-            f"{source}: key ledger is {brief(name)}; it is written by the first use, and nobody else's: put "
+            f"{source}: key ledger is {abbreviated(name)}; it is written by the first use, and nobody "
+            f"else's: put "
             "it back as it was"
         )
     return name
@@ -265,7 +267,8 @@ def _continued(value: object, source: Path) -> Path:
     """The budget file whose ledger is continued, from the folder of this one."""
     if not isinstance(value, str) or not value.endswith(".toml"):
         raise FileError(
-            f"{source}: key continues is {brief(value)}; name the budget file of the earlier ledger, such as "
+            f"{source}: key continues is {abbreviated(value)}; name the budget file of the earlier "
+            f"ledger, such as "
             '"budget-2025.toml"'
         )
     return source.parent / value
@@ -283,9 +286,9 @@ def amount(value: object, what: str) -> Fraction:
             raise ValueError
         found = as_fraction(str(value)) if isinstance(value, float) else as_fraction(value)
     except ValueError:
-        raise LedgerError(f"{what} is {brief(value)}; {rule}") from None
+        raise LedgerError(f"{what} is {abbreviated(value)}; {rule}") from None
     if found and not LEAST_AMOUNT <= found <= LARGEST_AMOUNT:
-        raise LedgerError(f"{what} is {brief(value)}; {rule}")
+        raise LedgerError(f"{what} is {abbreviated(value)}; {rule}")
     return found
 
 
@@ -376,5 +379,5 @@ def stated_relation(value: object, what: str) -> Relation:
     """The relation that a budget file names."""
     known = {relation.kind: relation for relation in (REPLACE, ADD_REMOVE)}
     if not isinstance(value, str) or value not in known:
-        raise LedgerError(f'{what} is {brief(value)}; it must be "replace" or "add-remove"')
+        raise LedgerError(f'{what} is {abbreviated(value)}; it must be "replace" or "add-remove"')
     return known[value]

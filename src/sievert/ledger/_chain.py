@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from sievert.errors import LedgerError, LedgerOutputError
-from sievert.numerics import brief
+from sievert.numerics import abbreviated
 from sievert.tables import NO_LINKS, require_plain, write_all
 
 __all__ = [
@@ -425,7 +425,7 @@ def refuse_other(chain: Chain, anchor: str | None) -> None:
         return
     if not isinstance(anchor, str) or len(anchor) < SHORTEST_ANCHOR:
         raise LedgerError(
-            f"anchor is {brief(anchor)}; give at least {SHORTEST_ANCHOR} digits of the noted hash"
+            f"anchor is {abbreviated(anchor)}; give at least {SHORTEST_ANCHOR} digits of the noted hash"
         )
     if not any(head.startswith(anchor.lower()) for head in chain.heads):
         raise LedgerError(

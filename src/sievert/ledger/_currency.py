@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from sievert.errors import LedgerError
-from sievert.numerics import brief, number
+from sievert.numerics import abbreviated, number
 
 __all__ = ["CURRENCIES", "EPS", "RHO", "Currency", "epsilon_of", "exactly", "largest_rho"]
 
@@ -47,7 +47,7 @@ _AMOUNT = re.compile(r"-?[0-9]+(/[0-9]+)?")
 def exactly(text: object) -> Fraction:
     """An amount of a record, as this package writes them: p or p/q."""
     if not isinstance(text, str) or not _AMOUNT.fullmatch(text):
-        raise ValueError(f"{brief(text)} is no amount, such as 1/2")
+        raise ValueError(f"{abbreviated(text)} is no amount, such as 1/2")
     return Fraction(text)
 
 
@@ -73,7 +73,8 @@ def largest_rho(eps: Fraction, delta: Fraction) -> Fraction:
     found = Fraction(math.floor(Fraction(low) * (1 - MARGIN) * SCALE), SCALE)
     if found <= 0 or not kept(float(found)):
         raise LedgerError(
-            f"no ρ of at least 1e-12 keeps ε = {brief(level)} at δ = {brief(lost)}; allow more of either"
+            f"no ρ of at least 1e-12 keeps ε = {abbreviated(level)} at δ = {abbreviated(lost)}; allow "
+            f"more of either"
         )
     return found
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from sievert.ledger._chain import Record, legible
 from sievert.ledger._currency import exactly
 from sievert.ledger._reservation import check_name
-from sievert.numerics import brief
+from sievert.numerics import abbreviated
 
 __all__ = ["MOST_RECORDS", "check_records"]
 
@@ -27,7 +27,7 @@ def check_records(records: Sequence[Record]) -> None:
             known = {**FIELDS, **PLAN} if kind == "plan" else FIELDS
             for name, is_sound in known.items():
                 if name in record and not is_sound(record[name]):
-                    raise ValueError(f"{name} is {brief(record[name])}")
+                    raise ValueError(f"{name} is {abbreviated(record[name])}")
             for name in REQUIRED.get(kind, ()):
                 if name not in record:
                     raise ValueError(f"{name} is missing")

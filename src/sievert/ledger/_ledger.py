@@ -50,7 +50,7 @@ from sievert.ledger._planned import MOST_SLOTS, Entry, Planned, entries_of, plan
 from sievert.ledger._private import make_ledger_folder
 from sievert.ledger._reservation import Reservation, check_name, file_hash
 from sievert.ledger._totals import FIXED, Share, Totals
-from sievert.numerics import brief, whole
+from sievert.numerics import abbreviated, whole
 from sievert.tables import require_plain
 
 __all__ = ["UNIT", "WAIT_SECONDS", "Entry", "Ledger", "Reservation", "file_hash"]
@@ -264,7 +264,9 @@ class Ledger:
         that do not say whose row it is; what they grow by is charged with it.
         """
         if not isinstance(cost, Fraction | int) or cost < 0:
-            raise LedgerError(f"cost is {brief(cost)}; what is charged is an exact amount ≥ 0, a Fraction")
+            raise LedgerError(
+                f"cost is {abbreviated(cost)}; what is charged is an exact amount ≥ 0, a Fraction"
+            )
         totals = self.totals
         if totals.closed:
             raise LedgerError(
@@ -303,7 +305,9 @@ class Ledger:
         name = id or f"{datetime.now(UTC):%Y%m%d}-{secrets.token_hex(4)}"
         check_name(name)
         if id is not None and name in self._used_names():
-            raise LedgerError(f"id is {brief(name)}, which this ledger has used; every release needs its own")
+            raise LedgerError(
+                f"id is {abbreviated(name)}, which this ledger has used; every release needs its own"
+            )
         return name
 
     def _used_names(self) -> set[str]:
@@ -406,7 +410,7 @@ class Ledger:
         """The next slot of a plan; the ledger is held, so that nobody else takes it."""
         found = self.totals.plans.get(plan)
         if found is None:
-            raise LedgerError(f"plan is {brief(plan)}, which is none of this ledger's plans")
+            raise LedgerError(f"plan is {abbreviated(plan)}, which is none of this ledger's plans")
         if not found.free:
             raise LedgerError(
                 f"the plan {plan} has {found.taken} slots and all are used; plan more (--plan N), or release "

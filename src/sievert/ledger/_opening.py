@@ -19,7 +19,7 @@ from sievert.ledger._continued import (
     require_continuable,
 )
 from sievert.ledger._known import name_of
-from sievert.numerics import brief
+from sievert.numerics import abbreviated
 
 if TYPE_CHECKING:
     from sievert.ledger._ledger import Ledger
@@ -96,7 +96,9 @@ def _opening(budget: Budget, about: Relation, earlier: Ledger | None, carries: i
 def agreed(opening: Record, budget: Budget | None, folder: Path) -> tuple[Budget, Relation | None]:
     """What the ledger was opened with; another budget or relation in the file is refused, not adopted."""
     if opening.get("kind") != "open" or opening.get("version") not in (1, VERSION):
-        raise LedgerError(f"{folder}: was not written by this version; its first record is {brief(opening)}")
+        raise LedgerError(
+            f"{folder}: was not written by this version; its first record is {abbreviated(opening)}"
+        )
     with legible():
         opened = Budget.from_record(opening)
         relation = None if opening["version"] == 1 else Relation.from_record(opening["relation"])

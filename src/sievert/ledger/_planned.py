@@ -10,7 +10,7 @@ from typing import Any
 from sievert.errors import LedgerError
 from sievert.ledger._chain import Record, legible
 from sievert.ledger._totals import Totals, amount_of
-from sievert.numerics import brief
+from sievert.numerics import abbreviated
 
 __all__ = ["Entry", "Planned", "entries_of", "plan_of", "plans_of"]
 
@@ -130,18 +130,19 @@ def plans_of(
         slots, count = taken.pop(record["id"], []), record.get("n")
         if type(count) is not int or not 0 < count <= MOST_SLOTS:
             raise LedgerError(
-                f"{source}: the plan {record['id']} has {brief(count)} slots; it needs a whole number from 1 "
+                f"{source}: the plan {record['id']} has {abbreviated(count)} slots; it needs a whole "
+                f"number from 1 "
                 f"to {MOST_SLOTS}: a person has to look at it"
             )
         if len(set(slots)) < len(slots) or any(not 0 <= slot < count for slot in slots):
             raise LedgerError(
                 f"{source}: the plan {record['id']} of {count} slots has releases in the slots "
-                f"{brief(sorted(slots))}; each slot is used once: a person has to look at it"
+                f"{abbreviated(sorted(slots))}; each slot is used once: a person has to look at it"
             )
         plans.append(plan_of(record, slots, totals))
     if taken:
         raise LedgerError(
-            f"{source}: a release belongs to the plan {brief(next(iter(taken)))}, which is not there"
+            f"{source}: a release belongs to the plan {abbreviated(next(iter(taken)))}, which is not there"
         )
     return plans
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from sievert.errors import LedgerError, OutputError
 from sievert.ledger._chain import Record, sync_folder
-from sievert.numerics import brief
+from sievert.numerics import abbreviated
 from sievert.tables import NO_LINKS, create, require_plain, write_all
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ OWNER_LETTERS = 8
 def check_name(id: str) -> None:
     """Refuse a name that cannot be part of a file's name."""
     if not isinstance(id, str) or not id.replace("-", "").replace("_", "").isalnum():
-        raise LedgerError(f"id is {brief(id)}; use letters, digits, - and _")
+        raise LedgerError(f"id is {abbreviated(id)}; use letters, digits, - and _")
     if len(id.encode()) > LONGEST_ID:
         raise LedgerError(
             f"id is {id[:20]!r}… of {len(id.encode())} bytes; use at most {LONGEST_ID}: it becomes part of "

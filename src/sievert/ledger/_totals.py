@@ -20,7 +20,7 @@ from sievert.ledger._budget import Budget, Relation
 from sievert.ledger._chain import Record, legible
 from sievert.ledger._currency import EPS, exactly
 from sievert.ledger._fields import MOST_RECORDS
-from sievert.numerics import brief
+from sievert.numerics import abbreviated
 
 __all__ = ["FIXED", "Share", "Sums", "Totals", "amount_of"]
 
@@ -147,7 +147,8 @@ class Totals:
         records, grows = record["records"], record.get("grows", 0)
         if type(records) is not int or not 0 < records <= MOST_RECORDS or grows not in (0, 1, 2):
             raise LedgerError(
-                f"the release {brief(record.get('id'))} is charged for {brief(records)} records of a person, "
+                f"the release {abbreviated(record.get('id'))} is charged for {abbreviated(records)} "
+                f"records of a person, "
                 "which is no number of records: a person has to look at it"
             )
         return Share(records, grows)
@@ -162,16 +163,16 @@ class Totals:
             self.plans[record["id"]] = PlanTotals(record)
         elif kind == "commit" and record["id"] in self.open:
             if len(record["sha256"]) != len(self.open[record["id"]]["targets"]):
-                raise ValueError(f"sha256 is {brief(record['sha256'])}, not one for each file")
+                raise ValueError(f"sha256 is {abbreviated(record['sha256'])}, not one for each file")
             self.open[record["id"]] = {**self.open[record["id"]], "sha256": record["sha256"]}
             self.placed = self.placed or bool(self.open[record["id"]].get("stable"))
             self.places = record.get("places", self.places)
         elif kind == "retarget" and record["id"] in self.open:
             if len(record["targets"]) != len(self.open[record["id"]]["targets"]):
-                raise ValueError(f"targets is {brief(record['targets'])}, not one for each file")
+                raise ValueError(f"targets is {abbreviated(record['targets'])}, not one for each file")
             self.open[record["id"]] = {**self.open[record["id"]], "targets": record["targets"]}
         elif kind not in KINDS:  # it might charge something
-            raise ValueError(f"kind is {brief(kind)}")
+            raise ValueError(f"kind is {abbreviated(kind)}")
 
     def _reserved(self, record: Record) -> None:
         self.releases += 1
@@ -260,5 +261,5 @@ def amount_of(record: Record, key: str) -> Fraction:
     """What a record charges; less than nothing would give budget back."""
     found = exactly(record[key])
     if found < 0:
-        raise ValueError(f"{key} is {brief(record[key])}, less than nothing")
+        raise ValueError(f"{key} is {abbreviated(record[key])}, less than nothing")
     return found

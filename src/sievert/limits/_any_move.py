@@ -21,7 +21,14 @@ from scipy.signal import lfilter
 from sievert.arrays import FloatArray
 from sievert.channels import NoiseLaw
 from sievert.limits._composition import zcdp_delta
-from sievert.limits._plans import GATHERED, Losses, PlannedClaim, _convolved, _losses, planned_claim
+from sievert.limits._planned_composition import (
+    GATHERED,
+    Losses,
+    PlannedClaim,
+    _convolved,
+    _losses,
+    planned_claim,
+)
 from sievert.limits.promises import ZeroConcentratedClaim
 
 __all__ = ["keeps", "largest_epsilon", "planned_claim_of_any"]

@@ -14,21 +14,21 @@ from typing import Any
 import numpy as np
 
 from sievert.arrays import FloatArray
+from sievert.limits._complete_guess import best_guess
 from sievert.limits._explain import records_of_person
 from sievert.limits._grids import grid_of
-from sievert.limits._guesses import best_guess
-from sievert.limits._listed import databases_of
-from sievert.limits._objectives import explicit_space
-from sievert.limits._policy_guesses import (
+from sievert.limits._guess_bounds import (
     COMPOSED,
     adjacency_space,
     curve_points,
     is_by_distance,
     nearest_pairs,
 )
+from sievert.limits._listed import databases_of
+from sievert.limits._long_lines import closed_bounds
+from sievert.limits._objectives import explicit_space
 from sievert.limits._products import flat_factors
 from sievert.limits._restricted import individual_groups
-from sievert.limits._rows import closed_bounds
 from sievert.limits._space import Space, space_of, together
 from sievert.limits._targets import Target, checked_prior, is_complete, values_of
 from sievert.limits._worst import equally_apart, finite_eps, target_and_records

@@ -22,7 +22,7 @@ from sievert.proofs import blocks_lower, channel_diagonal
 from sievert.spaces import Graph, automorphisms
 from sievert.spaces.symmetries import pair_orbits
 
-__all__ = ["BlockOptimum", "BlockOrbits", "Decomposition", "block_orbits", "decompose", "solve_blocks"]
+__all__ = ["BlockDecomposition", "BlockOptimum", "BlockOrbits", "block_orbits", "decompose", "solve_blocks"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class BlockOptimum:
     channels: list[FloatArray]
     mu: FloatArray
     duals: list[dict[str, Any]]
-    decomposition: Decomposition
+    decomposition: BlockDecomposition
 
     def upper(self) -> dict[str, Any]:
         """The certificate of the upper bound."""
@@ -100,7 +100,7 @@ class BlockOptimum:
 
 
 def solve_blocks(
-    space: Space, eps: float, decomposition: Decomposition, orbits: list[BlockOrbits]
+    space: Space, eps: float, decomposition: BlockDecomposition, orbits: list[BlockOrbits]
 ) -> BlockOptimum:
     """One coupled program over all blocks: an unknown for each orbit, joined by z_v ≥ 0 at cut vertices."""
     builder = _Builder()
@@ -237,7 +237,7 @@ SMALLEST_FOLDED, LARGEST_FOLDED = 6, 300
 
 
 @dataclass(frozen=True, eq=False)
-class Decomposition:
+class BlockDecomposition:
     """The blocks of a connected space: vertices and edges of each, and how many vertices lie behind each."""
 
     vertices: list[list[int]]
@@ -271,19 +271,19 @@ class BlockOrbits:
         return int(self.points.max()) + 1
 
 
-def decompose(space: Space) -> Decomposition:
+def decompose(space: Space) -> BlockDecomposition:
     """Blocks of a connected space with at least one edge."""
     import igraph
 
     graph = igraph.Graph(n=space.size, edges=space.pairs)
     vertices = [sorted(block) for block in graph.biconnected_components()]
     if len(vertices) == 1:
-        return Decomposition(vertices, [list(range(len(space.pairs)))], [np.ones(space.size)])
+        return BlockDecomposition(vertices, [list(range(len(space.pairs)))], [np.ones(space.size)])
     forest = _BlockTree(space.size, vertices)
     owner = forest.owners(space.pairs)
     order = np.argsort(owner, kind="stable")
     edges = np.split(order, np.cumsum(np.bincount(owner, minlength=len(vertices)))[:-1])
-    return Decomposition(vertices, [chosen.tolist() for chosen in edges], forest.behind())
+    return BlockDecomposition(vertices, [chosen.tolist() for chosen in edges], forest.behind())
 
 
 class _BlockTree:
@@ -329,7 +329,7 @@ class _BlockTree:
         ]
 
 
-def block_orbits(space: Space, parts: Decomposition) -> list[BlockOrbits]:
+def block_orbits(space: Space, parts: BlockDecomposition) -> list[BlockOrbits]:
     """Orbits of each block under its automorphisms that fix every cut vertex.
 
     The blocks only meet in cut vertices, so averaging a block's channel over these automorphisms changes

@@ -21,7 +21,7 @@ from sievert.limits._space import Space, packing
 from sievert.programs import GrowingProgram, LinearProgram, solved
 from sievert.spaces import Neighbours, neighbours
 
-__all__ = ["Classes", "Pricer", "Ray", "RayOptimum", "dual_of", "generate_rays", "generated"]
+__all__ = ["ColumnClasses", "Pricer", "Ray", "RayOptimum", "dual_of", "generate_rays", "generated"]
 # Rays kept in the master program, as a multiple of the points.
 KEPT = 10
 # Arcs between classes whose graph is kept from one query to the next.
@@ -47,7 +47,7 @@ def generate_rays(space: Space, eps: float, *, gap: float = 1e-10, seconds: floa
     lists = neighbours(space.graph())
     everyone, ones = np.arange(space.size), np.ones(space.size)
     pricers = [
-        Pricer(Classes(j, everyone, ones, away.astype(np.intp), lists), q)
+        Pricer(ColumnClasses(j, everyone, ones, away.astype(np.intp), lists), q)
         for j, away in enumerate(space.distances)
     ]
     found = generated(ones, pricers, inside, gap=gap, seconds=seconds)
@@ -56,7 +56,7 @@ def generate_rays(space: Space, eps: float, *, gap: float = 1e-10, seconds: floa
 
 
 @dataclass(frozen=True, eq=False)
-class Classes:
+class ColumnClasses:
     """Classes of points on which rays with their peak at `peak`, a class by itself, are constant.
 
     y has an entry for each kind of points: `kind` is that of the points of a class, `sizes` how many they
@@ -74,7 +74,7 @@ class Classes:
 class Ray:
     """q^exponents on classes; `row`·y is what y pays for it, its price."""
 
-    classes: Classes
+    classes: ColumnClasses
     exponents: IndexArray
     row: FloatArray
     price: float
@@ -171,7 +171,7 @@ class Pricer:
     Lowering u_i below l needs u_i and its neighbours to be below l + 1.
     """
 
-    def __init__(self, classes: Classes, q: float) -> None:
+    def __init__(self, classes: ColumnClasses, q: float) -> None:
         self.classes, self.q = classes, q
         distance = classes.distance
         self.starts = np.concatenate([[0], np.cumsum(distance)])[:-1]

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.sparse import coo_array, csc_array
 
 from sievert.arrays import FloatArray, IndexArray
-from sievert.limits._column_generation import Classes, Pricer, Ray, generated
+from sievert.limits._column_generation import ColumnClasses, Pricer, Ray, generated
 from sievert.limits._orbits import covering_of_orbits, remainder
 from sievert.limits._space import Space
 from sievert.numerics import advance
@@ -194,7 +194,7 @@ class _Around:
     """
 
     label: IndexArray
-    classes: Classes
+    classes: ColumnClasses
     counts: FloatArray
 
 
@@ -205,7 +205,7 @@ def _around(group: _Group, lists: Neighbours, kind: IndexArray, peak: int) -> _A
     place, ends = lists.of_each(first)
     near, counts = _lists(place, label[ends], len(first))
     away = distances_to_nearest(lists, [peak])[first].astype(np.intp)
-    return _Around(label, Classes(peak, kind[first], sizes.astype(np.float64), away, near), counts)
+    return _Around(label, ColumnClasses(peak, kind[first], sizes.astype(np.float64), away, near), counts)
 
 
 def _lists(tail: IndexArray, head: IndexArray, count: int) -> tuple[Neighbours, FloatArray]:
@@ -214,7 +214,7 @@ def _lists(tail: IndexArray, head: IndexArray, count: int) -> tuple[Neighbours, 
     return Neighbours(table.indptr.astype(np.int32), table.indices.astype(np.int32)), table.data
 
 
-def _kernel_row(classes: Classes, q: float, kinds: int) -> FloatArray:
+def _kernel_row(classes: ColumnClasses, q: float, kinds: int) -> FloatArray:
     """Σ e^(-εd) from the peak to all points of each kind."""
     weight = classes.sizes * q ** classes.distance.astype(np.float64)
     return np.asarray(np.bincount(classes.kind, weight, minlength=kinds), dtype=np.float64)
@@ -230,7 +230,7 @@ def _coarse_rays(around: list[_Around], q: float, sizes: FloatArray, covering: F
         tail, head = classes.lists.of_each(np.arange(len(member)))
         near = _lists(member.ravel()[tail], member.ravel()[head], len(distinct))[0]
         amounts = np.asarray(np.bincount(member.ravel(), classes.sizes), dtype=np.float64)
-        pricers.append(Pricer(Classes(classes.peak, distinct[:, 0], amounts, distinct[:, 1], near), q))
+        pricers.append(Pricer(ColumnClasses(classes.peak, distinct[:, 0], amounts, distinct[:, 1], near), q))
         members[classes.peak] = classes, member.ravel()
     used = generated(sizes, pricers, covering, seconds=SECONDS).used
     rays = []

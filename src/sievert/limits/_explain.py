@@ -17,8 +17,8 @@ import numpy as np
 from sievert.arrays import FloatArray
 from sievert.channels.divergences import Tradeoff
 from sievert.errors import LabelError, MechanismError, PolicyError, PriorError
+from sievert.limits._complete_guess import GuessBounds, best_guess
 from sievert.limits._composition import ComposedClaim, composed_claim
-from sievert.limits._guesses import Guess, best_guess
 from sievert.limits._targets import Target, checked_prior, is_complete, power, values_of
 from sievert.limits.promises import (
     ApproximateClaim,
@@ -29,14 +29,14 @@ from sievert.limits.promises import (
     checked_delta,
     claim_of,
 )
-from sievert.numerics import brief, is_whole, non_negative, taken, whole
+from sievert.numerics import abbreviated, is_whole, non_negative, taken, whole
 from sievert.policies import Policy, target_of
 from sievert.proofs import Proof
 from sievert.results import Result, html_table
 from sievert.spaces import Metric, column_of, iterable, label
 
 if TYPE_CHECKING:
-    from sievert.limits._policy_guesses import BallGuess, DatabaseBits
+    from sievert.limits._guess_bounds import BallGuess, DatabaseBits
 
 __all__ = ["Explanation", "explain", "explain_claim", "guess_under", "odds_growth", "records_of_person"]
 
@@ -282,7 +282,7 @@ def explain_claim(
 
 
 def _database(claim: Claim, policy: Target) -> DatabaseBits:
-    from sievert.limits._policy_guesses import database_bits
+    from sievert.limits._guess_bounds import database_bits
 
     return database_bits(claim, policy)
 
@@ -335,7 +335,7 @@ def _between(policy: Target | None, within: float | None) -> str:
 
 def guess_under(
     claim: Claim, count: int, prior: FloatArray | None, policy: Target | None, *, upper_only: bool = False
-) -> tuple[Guess, float]:
+) -> tuple[GuessBounds, float]:
     """Ends of the best guess and the blind guess before."""
     if policy is None:
         before = 1 / count if prior is None else float(prior.max())
@@ -358,11 +358,11 @@ def guess_under(
 
 def _policy_guess(
     claim: Claim, policy: Target, prior: FloatArray | None, upper_only: bool
-) -> tuple[Guess, float]:
+) -> tuple[GuessBounds, float]:
     """The guess with its proof; where a bound without one is clearly lower, that, beside what is proved."""
-    from sievert.limits._upper import least_guess, quick_guess
+    from sievert.limits._guess_upper_bound import fast_guess_bound, least_guess
 
-    quick = quick_guess(claim, policy, prior) if upper_only else None
+    quick = fast_guess_bound(claim, policy, prior) if upper_only else None
     if quick is not None:
         return quick, 1 / len(values_of(policy)) if prior is None else float(prior.max())
     return least_guess(claim, policy, prior)
@@ -380,17 +380,19 @@ def _count(values: object, prior: object, policy: Target | None) -> int:
     if policy is not None:
         said.append(("policy", len(values_of(target_of(policy)))))
     if isinstance(values, bool) or (is_whole(values) and values < 1):
-        raise MechanismError(f"values is {brief(values)}; a person has at least one possible value")
+        raise MechanismError(f"values is {abbreviated(values)}; a person has at least one possible value")
     if is_whole(values):
         whole("values", values, MechanismError, most=MOST_VALUES)
         said.append(("values", int(values)))
     elif iterable(values) and not isinstance(values, str):
         items = taken("values", values, MechanismError, "values")
         if not items or len({_written(item) for item in items}) != len(items):
-            raise MechanismError(f"values is {brief(items)}; give different values, at least one")
+            raise MechanismError(f"values is {abbreviated(items)}; give different values, at least one")
         said.append(("values", len(items)))
     elif values is not None:
-        raise MechanismError(f"values is {brief(values)}; give how many values there are, or a list of them")
+        raise MechanismError(
+            f"values is {abbreviated(values)}; give how many values there are, or a list of them"
+        )
     if prior is not None:
         said.append(("prior", len(column_of(prior, "prior", PriorError).values)))
     counts = {number for _, number in said}
@@ -418,16 +420,16 @@ def _near(claim: Claim, policy: Target | None, within: float | None, centre: obj
     radius = non_negative("within", within, MechanismError, infinite=True)
     if policy is None:
         return None
-    from sievert.limits._policy_guesses import ball_guess
+    from sievert.limits._guess_bounds import ball_guess
 
     found = ball_guess(claim.eps * claim.releases, policy, radius, centre)
     # What one release of the added ε reaches, several releases need not.
     return found if claim.releases == 1 else replace(found, exact=False)
 
 
-def _anywhere(claim: Claim, radius: float, count: int, before: float, guess: Guess) -> BallGuess:
+def _anywhere(claim: Claim, radius: float, count: int, before: float, guess: GuessBounds) -> BallGuess:
     """Within a radius of a centre, wherever the places are: at most 2r apart from each other."""
-    from sievert.limits._policy_guesses import BallGuess
+    from sievert.limits._guess_bounds import BallGuess
 
     assert isinstance(claim, ApproximateClaim)
     total = claim.eps * claim.releases

@@ -27,7 +27,7 @@ from sievert.limits.promises import (
     ZeroConcentratedClaim,
     checked_releases,
 )
-from sievert.numerics import brief, choice, is_whole
+from sievert.numerics import abbreviated, choice, is_whole
 
 __all__ = ["claim_of_measurement", "explain_about", "explain_opendp", "limited", "require_once"]
 
@@ -84,7 +84,7 @@ def explain_opendp(
     metric = str(getattr(measurement, "input_metric", ""))
     between = None
     if metric.startswith(ANSWERS):
-        between = f"two inputs at a distance of {brief(d_in)} ({metric})"
+        between = f"two inputs at a distance of {abbreviated(d_in)} ({metric})"
     return explain_about(claim, about, values, prior, between)
 
 
@@ -101,7 +101,8 @@ def explain_about(
         return explain_claim(claim, values=values, prior=prior, about=VALUE, between=between)
     if values is not None and (not isinstance(values, int) or values != 2):
         raise MechanismError(
-            f'values is {brief(values)}; about="presence" asks whether the person is in the data, yes or no: '
+            f'values is {abbreviated(values)}; about="presence" asks whether the person is in the data, '
+            f"yes or no: "
             "leave values out"
         )
     between = "two databases, one with the person and one without"
@@ -115,7 +116,7 @@ def claim_of_measurement(
     count = checked_releases(releases)
     wanted = ("map", "output_measure", "input_metric", "input_domain")
     if not all(hasattr(measurement, name) for name in wanted):
-        raise MechanismError(f"measurement is {brief(measurement)}; give an OpenDP measurement")
+        raise MechanismError(f"measurement is {abbreviated(measurement)}; give an OpenDP measurement")
     metric = str(measurement.input_metric).removeprefix("FrameDistance(")
     added = metric.startswith(ADD_REMOVE)
     if not added and not metric.startswith((*REPLACE, *ANSWERS)):
@@ -148,7 +149,8 @@ def _require_absence(measurement: Any, metric: str, added: bool) -> None:
     if not _may_be_absent(measurement):
         raise MechanismError(
             'about is "presence", but the measurement\'s input domain '
-            f"{brief(str(measurement.input_domain))} fixes the size of the data or part of it, so the data "
+            f"{abbreviated(str(measurement.input_domain))} fixes the size of the data or part of it, so "
+            f"the data "
             'without the person are no input; ask about="value"'
         )
 
@@ -157,7 +159,8 @@ def _twice(d_in: object) -> int | float:
     """The distance between two databases that differ in one person's value: removed, and added again."""
     if not is_whole(d_in) and not isinstance(d_in, float | np.floating):
         raise MechanismError(
-            f"d_in is {brief(d_in)}; where records are added and removed, give how many records one person "
+            f"d_in is {abbreviated(d_in)}; where records are added and removed, give how many records "
+            f"one person "
             "has as a number"
         )
     return 2 * d_in if isinstance(d_in, int | float) else 2 * d_in.item()
@@ -170,7 +173,8 @@ def _promised(measurement: Any, d_in: object, count: int) -> Claim:
     except Exception as problem:
         first = str(problem).strip().splitlines()[0:1]
         raise MechanismError(
-            f"d_in is {brief(d_in)}, which the measurement's map refuses: {first[0] if first else problem!r}"
+            f"d_in is {abbreviated(d_in)}, which the measurement's map refuses: "
+            f"{first[0] if first else problem!r}"
         ) from None
     return _claim_of(str(measurement.output_measure), promised, count)
 

@@ -86,7 +86,7 @@ def _is_guess(space: Space, table: FloatArray) -> bool:
     return space.size <= LARGEST_DENSE and square and bool((table == np.eye(space.size)).all())
 
 
-class Packed(NamedTuple):
+class PriorPacking(NamedTuple):
     """Ends of the guess under a known prior, and their proof."""
 
     lower: Fraction
@@ -98,7 +98,7 @@ class Packed(NamedTuple):
         return self.upper - self.lower <= gap * self.upper
 
 
-def prior_packing(space: Space, eps: Fraction, belief: FloatArray) -> Packed | None:
+def prior_packing(space: Space, eps: Fraction, belief: FloatArray) -> PriorPacking | None:
     """The guess under a known prior between packing, max{π·z : Φz ≤ 1, z ≥ 0}, and the channel of its z.
 
     The columns Φ[:,j]·z_j are private; what rows lack is one more column, and they are scaled down until that
@@ -118,7 +118,7 @@ def prior_packing(space: Space, eps: Fraction, belief: FloatArray) -> Packed | N
     except ValueError:
         return None
     assert lower is not None
-    return Packed(lower, upper, proof)
+    return PriorPacking(lower, upper, proof)
 
 
 def _between(whole: WorstLeakage, proof: WorstLeakageProof, before: float, method: str) -> WorstLeakage:

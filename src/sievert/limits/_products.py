@@ -17,11 +17,11 @@ import numpy as np
 
 from sievert.arrays import FloatArray, IndexArray
 from sievert.channels import Channel
-from sievert.limits._methods import LARGEST_CHANNEL
+from sievert.limits._component_solvers import LARGEST_CHANNEL
 from sievert.limits._space import Space, space_of
 from sievert.limits._worst import LARGEST_EXPONENT, WorstLeakage, worst_of_space
 from sievert.limits.bounds import Bound
-from sievert.numerics import each_of
+from sievert.numerics import tracked
 from sievert.proofs import ProductLeakageProof, WorstLeakageProof
 from sievert.spaces import Factors, Graph, Labels, Metric
 
@@ -64,7 +64,7 @@ def _each(spaces: list[Space], eps: Fraction, records: int) -> list[WorstLeakage
     """Every factor by itself, those that are the same once; all but one by packing vectors."""
     known: dict[bytes, tuple[WorstLeakage, WorstLeakage]] = {}
     pairs = []
-    for space in each_of("factors of the secrets", spaces):
+    for space in tracked("factors of the secrets", spaces):
         key = space.pairs.tobytes() + space.lengths.tobytes()
         if key not in known:
             packed = worst_of_space(space, eps, packed=True)

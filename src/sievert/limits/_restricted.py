@@ -35,7 +35,7 @@ from sievert.limits._worst import (
     worst_of_space,
 )
 from sievert.limits.bounds import Bound, blowfish_bound, limited_outputs_bound
-from sievert.numerics import advance, brief, each_of, is_whole, log2_bounds, readable
+from sievert.numerics import abbreviated, advance, is_whole, log2_bounds, readable, tracked
 from sievert.policies import Policy
 from sievert.programs import LinearProgram, Unsolved, solved
 from sievert.proofs import GroupsProof, images
@@ -143,7 +143,7 @@ def _values_left(policy: Policy, eps: Fraction, groups: list[tuple[int, ...]]) -
         )
     found = [
         worst_of_space(space_of(_induced(policy.secrets, values)), eps)
-        for values in each_of("situations of the others", left)
+        for values in tracked("situations of the others", left)
     ]
     return WorstLeakage(
         diameter=max(one.diameter for one in found),
@@ -226,7 +226,7 @@ def worst_with_outputs(target: Target, eps: Fraction, outputs: int) -> WorstLeak
     The proof has a bound for every choice, up to symmetries of the graph.
     """
     if not is_whole(outputs) or outputs < 1:
-        raise PolicyError(f"outputs is {brief(outputs)}; a mechanism has at least one output")
+        raise PolicyError(f"outputs is {abbreviated(outputs)}; a mechanism has at least one output")
     whole = worst_leakage(target, eps)  # type: ignore[arg-type]
     size = target.size
     if outputs >= size:
@@ -331,7 +331,7 @@ class _Search:
     def start(self) -> list[tuple[float, int, int]]:
         """Every group's packing bound on itself alone (the distances restricted to it)."""
         waiting = []
-        for number, group in enumerate(each_of("bounds of the groups", self.groups)):
+        for number, group in enumerate(tracked("bounds of the groups", self.groups)):
             part = self.kernel[np.ix_(group, group)]
             key = part.tobytes()
             if key not in self.alone:

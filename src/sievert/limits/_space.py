@@ -41,8 +41,8 @@ from sievert.spaces.secrets import CompleteGraph
 
 __all__ = [
     "LARGEST_DENSE",
+    "IsomorphicComponents",
     "Packing",
-    "Piece",
     "Space",
     "likeliest",
     "log_capacity",
@@ -146,11 +146,11 @@ class Space:
             return distances_to_nearest(self.graph(), [int(source)]).astype(np.float64)
         return self.proof.distances_from(np.array([source]))
 
-    def pieces(self) -> list[Piece]:
+    def pieces(self) -> list[IsomorphicComponents]:
         """The connected components, those that are the same up to names together."""
         count = int(self.component_of.max()) + 1
         if count == 1:
-            return [Piece(np.arange(self.size)[None, :], self)]
+            return [IsomorphicComponents(np.arange(self.size)[None, :], self)]
         if self.is_graph and self.matrix is None:
             tables = [found.vertices for found in isomorphic_components(self.graph())]
         else:
@@ -164,7 +164,7 @@ class Space:
         order = np.argsort(home, kind="stable")
         starts = np.searchsorted(home[order], np.arange(len(tables) + 1))
         return [
-            Piece(table, self.part(table[0], order[starts[k] : starts[k + 1]]))
+            IsomorphicComponents(table, self.part(table[0], order[starts[k] : starts[k + 1]]))
             for k, table in enumerate(tables)
         ]
 
@@ -207,7 +207,7 @@ class Space:
 
 
 @dataclass(frozen=True, eq=False)
-class Piece:
+class IsomorphicComponents:
     """Components that are the same up to names: a row of points for each, in matching order; one's space."""
 
     points: IndexArray

@@ -20,15 +20,22 @@ import numpy as np
 from sievert.arrays import IndexArray
 from sievert.channels import Channel
 from sievert.errors import PolicyError
+from sievert.limits._component_solvers import (
+    LARGEST_CHANNEL,
+    SMALL,
+    ComponentSolution,
+    covering,
+    radius_cover,
+    solve_component,
+)
 from sievert.limits._grids import Grid, GridBounds, grid_of
 from sievert.limits._listed import MOST_DATABASES, databases_of
-from sievert.limits._methods import LARGEST_CHANNEL, SMALL, Rung, climb, covering, radius_cover
-from sievert.limits._rows import Closed, closed_bounds
-from sievert.limits._space import LARGEST_DENSE, Piece, Space, log_capacity, space_of, together
+from sievert.limits._long_lines import ClosedBounds, closed_bounds
+from sievert.limits._space import LARGEST_DENSE, IsomorphicComponents, Space, log_capacity, space_of, together
 from sievert.limits._targets import Target
 from sievert.limits.bounds import Bound, blowfish_bound, complete_capacity
 from sievert.mechanisms import randomised_response
-from sievert.numerics import brief, each_of, flag, in_bits, log2_bounds, read_eps
+from sievert.numerics import abbreviated, flag, in_bits, log2_bounds, read_eps, tracked
 from sievert.policies import Policy, target_of
 from sievert.proofs import (
     PACKINGS,
@@ -320,7 +327,7 @@ def _eps(eps: float | Fraction) -> Fraction | None:
     except (ValueError, TypeError, OverflowError):
         value = Fraction(-1)
     if not 0 <= value <= LARGEST_EPS:
-        raise PolicyError(f"eps is {brief(eps)}; it must be a number ≥ 0 (nats), at most 1e308 or inf")
+        raise PolicyError(f"eps is {abbreviated(eps)}; it must be a number ≥ 0 (nats), at most 1e308 or inf")
     return value
 
 
@@ -401,7 +408,7 @@ def _on_grid(grid: Grid, eps: Fraction, records: int) -> WorstLeakage:
     )
 
 
-def _by_form(found: Closed, eps: Fraction, records: int) -> WorstLeakage:
+def _by_form(found: ClosedBounds, eps: Fraction, records: int) -> WorstLeakage:
     """Very many values in a row, or beside a missing one."""
     proof = None if found.certificate is None else replace(found.certificate, copies=records)
     reason = "the exact program would need a list of all pairs"
@@ -409,7 +416,7 @@ def _by_form(found: Closed, eps: Fraction, records: int) -> WorstLeakage:
 
 
 def _of_forms(
-    found: GridBounds | Closed,
+    found: GridBounds | ClosedBounds,
     method: str,
     reason: str,
     eps: Fraction,
@@ -441,7 +448,7 @@ def worst_of_space(space: Space, eps: Fraction, records: int = 1, packed: bool =
     `packed` bounds by packing vectors, which multiply over factors as over records.
     """
     pieces = space.pieces()
-    rungs = [climb(piece.space, eps) for piece in each_of("parts of the secrets", pieces)]
+    rungs = [solve_component(piece.space, eps) for piece in tracked("parts of the secrets", pieces)]
     covers = [
         _least(piece.space, eps, _cover(piece.space, eps, rung))
         for piece, rung in zip(pieces, rungs, strict=True)
@@ -486,7 +493,7 @@ def worst_of_space(space: Space, eps: Fraction, records: int = 1, packed: bool =
     )
 
 
-def _cover(space: Space, eps: Fraction, rung: Rung) -> dict[str, Any]:
+def _cover(space: Space, eps: Fraction, rung: ComponentSolution) -> dict[str, Any]:
     """A packing vector: that of the rung, where it has one."""
     return rung.upper if rung.upper["type"] in PACKINGS else rung.cover or covering(space, eps)
 
@@ -511,12 +518,12 @@ def _common(ends: tuple[Bound, Bound], closed: float | None, records: int) -> Bo
     return Bound(min(max(records * closed, ends[0].log), ends[1].log))
 
 
-def _closed_form(pieces: list[Piece], eps: Fraction) -> float | None:
+def _closed_form(pieces: list[IsomorphicComponents], eps: Fraction) -> float | None:
     """The logarithm of the capacity of one component, where it is known to every digit."""
     return log_capacity(pieces[0].space, eps) if len(pieces) == 1 and pieces[0].count == 1 else None
 
 
-def _joined(pieces: list[Piece], certificates: list[dict[str, Any]]) -> dict[str, Any]:
+def _joined(pieces: list[IsomorphicComponents], certificates: list[dict[str, Any]]) -> dict[str, Any]:
     """One certificate for all components."""
     if len(pieces) == 1 and pieces[0].count == 1:
         return certificates[0]
@@ -527,7 +534,7 @@ def _joined(pieces: list[Piece], certificates: list[dict[str, Any]]) -> dict[str
     return {"type": "parts", "parts": parts}
 
 
-def _reason(rungs: list[Rung], solved: bool) -> str:
+def _reason(rungs: list[ComponentSolution], solved: bool) -> str:
     """Why the ends do not meet."""
     given = next((rung.reason for rung in rungs if rung.reason is not None), None)
     if given is not None or solved:
@@ -538,7 +545,7 @@ def _reason(rungs: list[Rung], solved: bool) -> str:
     )
 
 
-def _extents(pieces: list[Piece]) -> tuple[dict[float, int], dict[float, int]]:
+def _extents(pieces: list[IsomorphicComponents]) -> tuple[dict[float, int], dict[float, int]]:
     """How many components have each diameter, and each radius."""
     diameters: dict[float, int] = {}
     radii: dict[float, int] = {}
@@ -549,14 +556,14 @@ def _extents(pieces: list[Piece]) -> tuple[dict[float, int], dict[float, int]]:
     return diameters, radii
 
 
-def _method(pieces: list[Piece], rungs: list[Rung]) -> str:
+def _method(pieces: list[IsomorphicComponents], rungs: list[ComponentSolution]) -> str:
     names = list(dict.fromkeys(rung.method for rung in rungs))
     components = sum(piece.count for piece in pieces)
     return "; ".join(names[:3]) + (f"; over {components} components" if components > 1 else "")
 
 
 def _mechanism(
-    space: Space, eps: float, pieces: list[Piece], rungs: list[Rung], records: int
+    space: Space, eps: float, pieces: list[IsomorphicComponents], rungs: list[ComponentSolution], records: int
 ) -> Channel | None:
     """The attaining channel: of the record, repeated over the records."""
     if any(rung.channel is None for rung in rungs) or space.size > LARGEST_CHANNEL:

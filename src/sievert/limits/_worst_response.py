@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sievert.limits._ends import Ends, worst_ends
+from sievert.limits._closed_guess_bounds import GuessInterval, worst_ends
 from sievert.numerics import read_eps
 from sievert.proofs import Proof, ResponseGuessProof
 
@@ -38,7 +38,7 @@ class Response(NamedTuple):
     eps: float
     order: float
 
-    def ends(self, values: int) -> Ends:
+    def ends(self, values: int) -> GuessInterval:
         """The guess that it allows, raised by rounding."""
         return worst_ends(self.eps * (1 + MARGIN), 0.0, values)
 

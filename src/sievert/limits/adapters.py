@@ -31,7 +31,7 @@ from sievert.limits.promises import (
     ZeroConcentratedClaim,
     checked_releases,
 )
-from sievert.numerics import brief, choice
+from sievert.numerics import abbreviated, choice
 
 __all__ = ["explain_dp_accounting", "explain_opendp"]
 
@@ -104,7 +104,7 @@ def claim_of_event(
         return _about(claim, relation == "replace", about)
     if relation is not None:
         raise MechanismError(
-            f"relation is {brief(relation)}; it goes with a loss distribution, while "
+            f"relation is {abbreviated(relation)}; it goes with a loss distribution, while "
             f"{type(given).__name__} says itself which databases are neighbours"
         )
     if hasattr(given, "get_delta") and hasattr(given, "compose"):
@@ -113,7 +113,7 @@ def claim_of_event(
     accounting = _dp_accounting()
     if not isinstance(given, accounting.DpEvent):
         raise MechanismError(
-            f"event_or_pld is {brief(given)}; give a DpEvent, a loss distribution or an accountant"
+            f"event_or_pld is {abbreviated(given)}; give a DpEvent, a loss distribution or an accountant"
         )
     return _about(*_of_event(accounting, given, count), about)
 
@@ -209,7 +209,7 @@ def _accountant(accounting: Any, event: Any, leaves: list[tuple[Any, int]], coun
                     problem = refusal
                     continue
                 return accountant, _replaces(accountant, leaves)
-    raise MechanismError(f"event_or_pld is {brief(event)}, which dp-accounting refuses: {problem}")
+    raise MechanismError(f"event_or_pld is {abbreviated(event)}, which dp-accounting refuses: {problem}")
 
 
 def _composable(accountant: Any, leaves: list[tuple[Any, int]], count: int) -> bool:

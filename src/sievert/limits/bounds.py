@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from sievert.errors import PolicyError
-from sievert.numerics import brief, in_bits, non_negative, taken, whole
+from sievert.numerics import abbreviated, in_bits, non_negative, taken, whole
 from sievert.results import Result, guarded
 from sievert.spaces import iterable
 
@@ -272,7 +272,8 @@ def _counted(diameters: Mapping[float, int] | Sequence[float]) -> dict[float, in
         pairs = [(extent, 1) for extent in taken("diameters", diameters, PolicyError, "diameters")]
     else:
         raise PolicyError(
-            f"diameters is {brief(diameters)}; give one diameter for each component, or a mapping from a "
+            f"diameters is {abbreviated(diameters)}; give one diameter for each component, or a mapping "
+            f"from a "
             "diameter to how many components have it"
         )
     for extent, count in pairs:
@@ -397,7 +398,7 @@ def regular_capacity(counts: Sequence[int], eps: float) -> Bound:
     """
     level = _level(eps)
     if isinstance(counts, str) or not iterable(counts):
-        raise PolicyError(f"counts is {brief(counts)}; give how many points are at distance 0, 1, 2, …")
+        raise PolicyError(f"counts is {abbreviated(counts)}; give how many points are at distance 0, 1, 2, …")
     listed = taken("counts", counts, PolicyError, "numbers of points")
     sizes = [
         count if type(count) is int and count >= 0 else whole(f"counts[{d}]", count, PolicyError, least=0)
@@ -405,7 +406,8 @@ def regular_capacity(counts: Sequence[int], eps: float) -> Bound:
     ]
     if not sizes or sizes[0] != 1:
         raise PolicyError(
-            f"counts is {brief(counts)}; it begins with n_0 = 1, the point itself, then how many points are "
+            f"counts is {abbreviated(counts)}; it begins with n_0 = 1, the point itself, then how many "
+            f"points are "
             "at distance 1, 2, …"
         )
     total = sum(sizes)

@@ -18,6 +18,7 @@ from scipy.special import ndtr, ndtri
 from sievert.arrays import FloatArray
 from sievert.channels.divergences import Tradeoff
 from sievert.errors import MechanismError
+from sievert.limits._closed_guess_bounds import GuessInterval, guess_proof
 from sievert.limits._composition import (
     composed_claim,
     composed_delta,
@@ -35,9 +36,8 @@ from sievert.limits._composition import (
     smallest_level,
     zcdp_delta,
 )
-from sievert.limits._ends import Ends, guess_proof
 from sievert.limits._worst_response import response_of_curve, response_of_rho
-from sievert.numerics import brief, non_negative, probability, read_eps, whole
+from sievert.numerics import abbreviated, non_negative, probability, read_eps, whole
 from sievert.proofs import Proof
 
 __all__ = [
@@ -104,7 +104,7 @@ class Claim(ABC):
     def tradeoff(self) -> Tradeoff:
         """Misses against false alarms of whoever must tell two neighbours apart."""
 
-    def between_two(self, first: float) -> Ends | None:
+    def between_two(self, first: float) -> GuessInterval | None:
         """Exact best guess between two values, the likelier of which has this prior; None where not known."""
         return None
 
@@ -174,7 +174,7 @@ class WorstResponse(NamedTuple):
     """What some releases with a claim let anybody guess, with its proof, and the ε of what one may be."""
 
     releases: int
-    ends: Ends
+    ends: GuessInterval
     once: float
     proof: Callable[[], Proof | None]
 
@@ -216,9 +216,9 @@ class ApproximateClaim(Claim):
     def tradeoff(self) -> Tradeoff:
         return response_tradeoff(self.eps, self.lost, self.releases)
 
-    def between_two(self, first: float) -> Ends:
+    def between_two(self, first: float) -> GuessInterval:
         if math.isinf(self.eps):
-            return Ends(1.0, 1 - first, 0.0)
+            return GuessInterval(1.0, 1 - first, 0.0)
         mass, loss = repeated_response(self.eps, self.releases)
         # Σ max(π_1·P, π_2·Q) - π_1 = Σ max(0, π_2·Q - π_1·P), and what is missed is Σ min(π_1·P, π_2·Q).
         with np.errstate(over="ignore", invalid="ignore"):
@@ -229,7 +229,7 @@ class ApproximateClaim(Claim):
         lost = revealed(self.lost, self.releases)
         gained = (1 - lost) * gained + lost * (1 - first)
         missed = (1 - lost) * missed
-        return Ends(min(1.0, 1 - missed if missed < 0.5 else first + gained), gained, missed)
+        return GuessInterval(min(1.0, 1 - missed if missed < 0.5 else first + gained), gained, missed)
 
     @property
     def tight(self) -> bool:
@@ -445,7 +445,8 @@ def claim_of(
     count, lost = checked_releases(releases), checked_delta(delta)
     if sigma is None and checked_eps(sensitivity, "sensitivity") != 1.0:
         raise MechanismError(
-            f"sensitivity is {brief(sensitivity)}; it goes with sigma, and {named[0]} is about one person"
+            f"sensitivity is {abbreviated(sensitivity)}; it goes with sigma, and {named[0]} is about "
+            f"one person"
         )
     if eps is not None:
         return ApproximateClaim(promised(eps), lost, count)
@@ -460,14 +461,16 @@ def claim_of(
 
 def _renyi(curve: Mapping[float, float], releases: int) -> RenyiClaim:
     if not isinstance(curve, Mapping) or not curve:
-        raise MechanismError(f"renyi is {brief(curve)}; give a mapping from orders α > 1 to divergences")
+        raise MechanismError(
+            f"renyi is {abbreviated(curve)}; give a mapping from orders α > 1 to divergences"
+        )
     pairs = []
     for order, divergence in curve.items():
         level = checked_eps(order, "order of renyi")
         if not level > 1:
-            raise MechanismError(f"renyi: order {brief(order)} must be above 1")
+            raise MechanismError(f"renyi: order {abbreviated(order)} must be above 1")
         # Divergences rise with the order, so what holds at a higher order holds here.
         level = level if math.isinf(level) else min(level, HIGHEST_ORDER)
-        pairs.append((level, promised(divergence, f"renyi at order {brief(order)}")))
+        pairs.append((level, promised(divergence, f"renyi at order {abbreviated(order)}")))
     pairs.sort()
     return RenyiClaim(tuple(a for a, _ in pairs), tuple(d for _, d in pairs), releases)

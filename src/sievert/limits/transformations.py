@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import connected_components
 
 from sievert.channels import Channel, finite_channel
 from sievert.errors import ChannelError
-from sievert.numerics import brief, instance, taken
+from sievert.numerics import abbreviated, instance, taken
 from sievert.spaces import Metric, align, metric_of
 
 __all__ = [
@@ -100,7 +100,7 @@ def symmetrise(channel: Channel, generators: Sequence[Sequence[int]]) -> Channel
     for generator in taken("generators", generators, ChannelError, "permutations"):
         given = np.asarray(generator, dtype=object).ravel().tolist()
         if not all(isinstance(i, int) for i in given) or sorted(given) != list(range(n)):
-            raise ChannelError(f"generators: {brief(generator)} is not a permutation of 0…{n - 1}")
+            raise ChannelError(f"generators: {abbreviated(generator)} is not a permutation of 0…{n - 1}")
         moved = np.array(given, dtype=np.intp)
         links.append(np.column_stack([base, (moved[:, None] * n + moved[None, :]).ravel()]))
     joined = np.concatenate(links) if links else np.empty((0, 2), dtype=np.intp)

@@ -23,9 +23,9 @@ from scipy.sparse import coo_array
 from sievert.arrays import FloatArray
 from sievert.channels import Channel, DeterministicChannel, PartitionChannel, ResponseChannel
 from sievert.errors import GainError, TooLargeError
-from sievert.measures._columns import joint_distribution
 from sievert.measures._extremes import lack_of_minima, row_distance
-from sievert.measures._growth import movements
+from sievert.measures._improvement import movements
+from sievert.measures._output_values import joint_distribution
 from sievert.numerics import exact_solve, exp_excess, fractions_of, log_means, one_thread, readable
 from sievert.programs import LinearProgram, Solution, solve
 

@@ -37,7 +37,6 @@ from sievert.channels import (
 )
 from sievert.channels.priors import as_prior
 from sievert.errors import GainError
-from sievert.measures._adversary import MatrixAdversary
 from sievert.measures._capacities import (
     AdditiveOptimum,
     shannon_capacity,
@@ -46,12 +45,13 @@ from sievert.measures._capacities import (
     unit_capacity,
     unit_radius,
 )
-from sievert.measures._columns import float_prior
 from sievert.measures._extremes import excess_of_maxima, furthest_rows, row_distance, sum_of_maxima
+from sievert.measures._gain_function import GainMatrix
+from sievert.measures._output_values import float_prior
 from sievert.measures._power_sums import even_divergence, row_negentropies
+from sievert.measures._product_leakage import log2, product_of_powers, record_priors, tuple_prior
 from sievert.measures._spanning import spanning_radius
-from sievert.measures._structured import log2, product_of_powers, record_priors, tuple_prior
-from sievert.numerics import UNIT, brief, choice, in_bits, log_sum
+from sievert.numerics import UNIT, abbreviated, choice, in_bits, log_sum
 from sievert.proofs import AdditiveCapacityProof
 from sievert.results import Result
 
@@ -125,7 +125,7 @@ def capacity(
     channel: Channel,
     prior: object = None,
     *,
-    gains: Gains | MatrixAdversary | None = None,
+    gains: Gains | GainMatrix | None = None,
     kind: Kind = "multiplicative",
 ) -> Capacity:
     """The most a channel leaks over a class of adversaries.
@@ -163,7 +163,7 @@ def capacity(
     if isinstance(prior, str) and prior in KINDS:
         raise GainError(f"prior is {prior!r}, which is a kind of capacity; write kind={prior!r}")
     finite = finite_channel(channel)
-    own = gains if isinstance(gains, MatrixAdversary) else None
+    own = gains if isinstance(gains, GainMatrix) else None
     if own is not None and kind in ("multiplicative", "risk") and prior is None:
         return _property(finite, own, kind)
     choice("kind", kind, KINDS, GainError)
@@ -175,7 +175,7 @@ def capacity(
     if asked in OVER_ALL_PRIORS and prior is None:
         return OVER_ALL_PRIORS[asked](finite)
     raise GainError(
-        f"kind is {brief(kind)}, gains {brief(gains)}, "
+        f"kind is {abbreviated(kind)}, gains {abbreviated(gains)}, "
         f"prior {'given' if prior is not None else 'None'}; known are "
         'kind="multiplicative" with gains="all"; kind="additive" with gains="unit", "spanning" or "signed"; '
         'kind="risk" and kind="shannon" over all priors; a property with kind="multiplicative" or "risk"'
@@ -249,13 +249,15 @@ def _risk(channel: Channel) -> Capacity:
     return _of_pair(channel, i, j, _inverse(overlap), "identity", "risk")
 
 
-def _property(channel: Channel, gain: MatrixAdversary, kind: Kind) -> Capacity:
+def _property(channel: Channel, gain: GainMatrix, kind: Kind) -> Capacity:
     """Over all priors an even one on two secrets, one with the property, is worst: the guess whether it
     holds then is the guess between two rows."""
     table = np.asarray(gain.for_secrets(channel.inputs).table != 0, dtype=bool)
     says_whether = {type(action) for action in gain.actions} == {bool}
     if gain.is_loss or len(table) != 2 or not (table[0] ^ table[1]).all() or not says_whether:
-        raise GainError(f"gains is {brief(gain)}; a capacity over priors is known for sv.gains.property only")
+        raise GainError(
+            f"gains is {abbreviated(gain)}; a capacity over priors is known for sv.gains.property only"
+        )
     marked = table[gain.actions.index(True)]
     if marked.all() or not marked.any():
         # Nothing to find out: the guess is right before the release.

@@ -22,9 +22,9 @@ from sievert.channels import (
     ResponseChannel,
     SparseChannel,
 )
-from sievert.measures._closed_forms import Identity
-from sievert.measures._columns import column_values
-from sievert.measures._structured import product_of_powers
+from sievert.measures._gain_functions import Identity
+from sievert.measures._output_values import column_values
+from sievert.measures._product_leakage import product_of_powers
 from sievert.mechanisms import TruncatedGeometricChannel
 from sievert.numerics import log_sum
 

@@ -16,17 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.errors import GainError
-from sievert.measures._adversary import (
+from sievert.measures._gain_function import (
     LARGEST_TABLE,
-    MatrixAdversary,
-    matrix_adversary,
+    GainMatrix,
+    gain_matrix,
     number_of,
     require_table,
     secret_labels,
     table_adversary,
 )
 from sievert.numerics import (
-    brief,
+    abbreviated,
     fractions_of,
     require_size,
 )
@@ -35,7 +35,7 @@ from sievert.spaces import by_label, label
 __all__ = ["canonical", "combined", "lifted", "restricted", "scaled", "shifted", "undominated"]
 
 
-def scaled(loss: MatrixAdversary, factor: object) -> MatrixAdversary:
+def scaled(loss: GainMatrix, factor: object) -> GainMatrix:
     """Every loss times a factor ≥ 0.
 
     Parameters
@@ -45,7 +45,7 @@ def scaled(loss: MatrixAdversary, factor: object) -> MatrixAdversary:
 
     Returns
     -------
-    MatrixAdversary
+    GainMatrix
 
     Notes
     -----
@@ -60,15 +60,15 @@ def scaled(loss: MatrixAdversary, factor: object) -> MatrixAdversary:
     loss = table_adversary(loss, "loss", is_loss=True)
     number = number_of("factor", factor)
     if not 0 <= number < math.inf:
-        raise GainError(f"factor is {brief(factor)}; it must be a finite number ≥ 0")
+        raise GainError(f"factor is {abbreviated(factor)}; it must be a finite number ≥ 0")
     with np.errstate(over="ignore"):
         table = _exact_if(loss, number) * number
     if table.dtype != object and not np.isfinite(table).all():
-        raise GainError(f"factor is {brief(factor)}; the losses times that are no longer numbers")
+        raise GainError(f"factor is {abbreviated(factor)}; the losses times that are no longer numbers")
     return _like(loss, table, f"{factor} × {loss.name}")
 
 
-def shifted(loss: MatrixAdversary, amounts: object) -> MatrixAdversary:
+def shifted(loss: GainMatrix, amounts: object) -> GainMatrix:
     """An amount added whatever the action: one number, or one for each secret.
 
     Parameters
@@ -78,7 +78,7 @@ def shifted(loss: MatrixAdversary, amounts: object) -> MatrixAdversary:
 
     Returns
     -------
-    MatrixAdversary
+    GainMatrix
 
     Notes
     -----
@@ -101,9 +101,7 @@ def shifted(loss: MatrixAdversary, amounts: object) -> MatrixAdversary:
     return _like(loss, table + (row if exact else row.astype(np.float64)), f"{loss.name} shifted")
 
 
-def combined(
-    first: MatrixAdversary, second: MatrixAdversary, weights: tuple[object, object] = (1, 1)
-) -> MatrixAdversary:
+def combined(first: GainMatrix, second: GainMatrix, weights: tuple[object, object] = (1, 1)) -> GainMatrix:
     """Two decisions at once: actions are pairs, losses add with weights ≥ 0.
 
     Parameters
@@ -113,7 +111,7 @@ def combined(
 
     Returns
     -------
-    MatrixAdversary
+    GainMatrix
         An action is one of each.
 
     Notes
@@ -133,7 +131,7 @@ def combined(
     first, second = (table_adversary(item, "loss", is_loss=True) for item in (first, second))
     other = second.for_secrets(first.secrets)
     if not isinstance(weights, list | tuple) or len(weights) != 2:
-        raise GainError(f"weights is {brief(weights)}; give two numbers ≥ 0, one for each loss")
+        raise GainError(f"weights is {abbreviated(weights)}; give two numbers ≥ 0, one for each loss")
     require_size(
         len(first.actions) * len(other.actions) * first.size,
         LARGEST_TABLE,
@@ -143,12 +141,10 @@ def combined(
     a, b = (scaled(loss, weight) for loss, weight in zip((first, other), weights, strict=True))
     table = (a.table[:, None, :] + b.table[None, :, :]).reshape(-1, first.size)
     actions = [(u, v) for u in first.actions for v in other.actions]
-    return matrix_adversary(
-        table, actions, f"{first.name} and {second.name}", is_loss=True, secrets=first.secrets
-    )
+    return gain_matrix(table, actions, f"{first.name} and {second.name}", is_loss=True, secrets=first.secrets)
 
 
-def canonical(loss: MatrixAdversary) -> MatrixAdversary:
+def canonical(loss: GainMatrix) -> GainMatrix:
     """Without duplicate and dominated actions, and with 0 for the best action of every secret.
 
     Parameters
@@ -157,7 +153,7 @@ def canonical(loss: MatrixAdversary) -> MatrixAdversary:
 
     Returns
     -------
-    MatrixAdversary
+    GainMatrix
 
     Notes
     -----
@@ -173,7 +169,7 @@ def canonical(loss: MatrixAdversary) -> MatrixAdversary:
     table = loss.table
     kept = sorted(undominated(table))
     rest = table[kept]
-    return matrix_adversary(
+    return gain_matrix(
         rest - rest.min(axis=0),
         [loss.actions[w] for w in kept],
         loss.name,
@@ -191,7 +187,7 @@ def undominated(table: NDArray[Any]) -> list[int]:
     return kept
 
 
-def restricted(loss: MatrixAdversary, secrets: Iterable[object]) -> MatrixAdversary:
+def restricted(loss: GainMatrix, secrets: Iterable[object]) -> GainMatrix:
     """The loss when only some secrets are possible.
 
     Parameters
@@ -201,7 +197,7 @@ def restricted(loss: MatrixAdversary, secrets: Iterable[object]) -> MatrixAdvers
 
     Returns
     -------
-    MatrixAdversary
+    GainMatrix
 
     Notes
     -----
@@ -216,10 +212,10 @@ def restricted(loss: MatrixAdversary, secrets: Iterable[object]) -> MatrixAdvers
     loss = table_adversary(loss, "loss", is_loss=True)
     chosen = [_position(loss, secret) for secret in secret_labels(secrets)]
     names = [loss.secrets[i] for i in chosen]
-    return matrix_adversary(loss.table[:, chosen], loss.actions, loss.name, is_loss=True, secrets=names)
+    return gain_matrix(loss.table[:, chosen], loss.actions, loss.name, is_loss=True, secrets=names)
 
 
-def lifted(loss: MatrixAdversary, secrets: Iterable[object]) -> MatrixAdversary:
+def lifted(loss: GainMatrix, secrets: Iterable[object]) -> GainMatrix:
     """The loss on more secrets, 0 on the new ones: extended on the old ones.
 
     Parameters
@@ -229,7 +225,7 @@ def lifted(loss: MatrixAdversary, secrets: Iterable[object]) -> MatrixAdversary:
 
     Returns
     -------
-    MatrixAdversary
+    GainMatrix
 
     Notes
     -----
@@ -252,27 +248,27 @@ def lifted(loss: MatrixAdversary, secrets: Iterable[object]) -> MatrixAdversary:
     missing = [secret for secret in loss.secrets if secret not in names]
     if missing:
         raise GainError(
-            f"secrets: {brief(missing[0])} of the loss is not among them; a lift only adds secrets"
+            f"secrets: {abbreviated(missing[0])} of the loss is not among them; a lift only adds secrets"
         )
     table = np.zeros((len(loss.table), len(names)), dtype=loss.table.dtype)
     if table.dtype == object:
         table = fractions_of(table)
     table[:, [names.index(secret) for secret in loss.secrets]] = loss.table
-    return matrix_adversary(table, loss.actions, loss.name, is_loss=True, secrets=names)
+    return gain_matrix(table, loss.actions, loss.name, is_loss=True, secrets=names)
 
 
-def _position(loss: MatrixAdversary, secret: object) -> int:
+def _position(loss: GainMatrix, secret: object) -> int:
     try:
         return list(loss.secrets).index(label(secret))
     except ValueError:
-        raise GainError(f"secrets: {brief(secret)} is not a secret of the loss {loss.name!r}") from None
+        raise GainError(f"secrets: {abbreviated(secret)} is not a secret of the loss {loss.name!r}") from None
 
 
-def _exact_if(loss: MatrixAdversary, number: object) -> NDArray[Any]:
+def _exact_if(loss: GainMatrix, number: object) -> NDArray[Any]:
     if loss.is_exact and isinstance(number, Fraction):
         return loss._fractions
     return np.asarray(loss.table, dtype=np.float64)
 
 
-def _like(loss: MatrixAdversary, table: NDArray[Any], name: str) -> MatrixAdversary:
-    return matrix_adversary(table, loss.actions, name, is_loss=True, secrets=loss.secrets)
+def _like(loss: GainMatrix, table: NDArray[Any], name: str) -> GainMatrix:
+    return gain_matrix(table, loss.actions, name, is_loss=True, secrets=loss.secrets)

@@ -16,7 +16,7 @@ from scipy.sparse.csgraph import breadth_first_order
 
 from sievert.arrays import AnyArray, FloatArray
 from sievert.errors import GainError
-from sievert.measures._adversary import MatrixAdversary, table_adversary
+from sievert.measures._gain_function import GainMatrix, table_adversary
 from sievert.measures._loss_algebra import canonical, undominated
 from sievert.results import Result
 from sievert.spaces import Metric, align, metric_of
@@ -82,7 +82,7 @@ class LossClass(Result):
         return ", ".join(held) if held else "in none of the classes that theorems speak of"
 
 
-def classify_loss(loss: MatrixAdversary, metric: Metric | None = None) -> LossClass:
+def classify_loss(loss: GainMatrix, metric: Metric | None = None) -> LossClass:
     """The classes of a loss, for the given metric where one matters.
 
     Parameters
@@ -142,7 +142,7 @@ def classify_loss(loss: MatrixAdversary, metric: Metric | None = None) -> LossCl
     )
 
 
-def _numbers(loss: MatrixAdversary) -> AnyArray:
+def _numbers(loss: GainMatrix) -> AnyArray:
     """The table as it is: whole numbers and fractions are compared exactly."""
     return loss.table if loss.is_exact else np.asarray(loss.table, dtype=np.float64)
 
@@ -245,7 +245,7 @@ def _bipartite(joined: NDArray[np.bool_]) -> bool:
     return not bool((side[rows] == side[columns]).any())
 
 
-def _blocks(loss: MatrixAdversary, table: FloatArray) -> tuple[tuple[Hashable, ...], ...] | None:
+def _blocks(loss: GainMatrix, table: FloatArray) -> tuple[tuple[Hashable, ...], ...] | None:
     """The blocks, when each action names one: 0 inside it and 1 outside, every secret in one block."""
     if not np.isin(table, (0.0, 1.0)).all() or ((table == 0).sum(axis=0) != 1).any():
         return None

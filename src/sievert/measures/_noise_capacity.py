@@ -17,7 +17,7 @@ from functools import singledispatch
 import numpy as np
 
 from sievert.arrays import IntArray
-from sievert.channels import CellNoise, GeometricLaw, NoiseChannel, PlanarNoise, SumNoise
+from sievert.channels import GeometricLaw, HistogramNoise, NoiseChannel, PlanarNoise, ScalarNoise
 from sievert.errors import TooLargeError
 from sievert.measures._capacity import WORDS, Capacity
 from sievert.measures._line_envelope import nearest_mass
@@ -41,7 +41,7 @@ def noise_capacity(noise: NoiseChannel, policy: Policy, absence: bool = False) -
 
 
 @noise_capacity.register
-def _of_sum(noise: SumNoise, policy: Policy, absence: bool = False) -> Capacity:
+def _of_sum(noise: ScalarNoise, policy: Policy, absence: bool = False) -> Capacity:
     """The nearest possible answer is likeliest; under public knowledge some may be impossible."""
     low, high = noise.statistic.range(policy, absence)
     centre = math.exp(float(noise.law.log_pmf(np.zeros(1))[0]))
@@ -84,7 +84,7 @@ def sumset(amounts: IntArray, records: int) -> tuple[IntArray, int] | None:
 
 
 @noise_capacity.register
-def _of_cells(noise: CellNoise, policy: Policy, absence: bool = False) -> Capacity:
+def _of_cells(noise: HistogramNoise, policy: Policy, absence: bool = False) -> Capacity:
     """Geometric noise has a closed form, a bound under public knowledge; other laws are bounded."""
     law, cells, records = noise.law, len(noise.statistic.cells), policy.records
     fewer = absence or policy.absent is not None or bool((noise.statistic.amount == 0).any())

@@ -15,19 +15,19 @@ from numpy.typing import NDArray
 from sievert.channels import Channel, finite_channel
 from sievert.channels.priors import Prior, as_prior
 from sievert.errors import GainError, TooLargeError
-from sievert.measures._adversary import (
-    Adversary,
-    MatrixAdversary,
-    matrix_adversary,
+from sievert.measures._gain_function import (
+    GainFunction,
+    GainMatrix,
+    gain_matrix,
     number_of,
     require_table,
     secret_labels,
     table_adversary,
 )
-from sievert.measures._closed_forms import Belief, Identity, Tries
+from sievert.measures._gain_functions import BeliefGain, Identity, Tries
+from sievert.measures._line_gain_functions import Closeness, WithinRadius
 from sievert.measures._vulnerability import strategy
-from sievert.measures._windows import Nearness, Windows
-from sievert.numerics import brief, instance, taken
+from sievert.numerics import abbreviated, instance, taken
 from sievert.numerics import function as callable_of
 from sievert.numerics import non_negative as at_least_zero
 from sievert.spaces import Metric, floats, iterable, label, metric_of, table_of
@@ -115,7 +115,7 @@ def tries(n: int | Iterable[object], k: int) -> Tries:
 def partition(
     blocks: Mapping[Any, Iterable[object]] | Iterable[Iterable[object]],
     secrets: Iterable[object] | None = None,
-) -> MatrixAdversary:
+) -> GainMatrix:
     """Guess which block of a partition the secret is in: gain 1 if it is in the guessed block.
 
     Blocks hold labels of the secrets; their order is that of `secrets`, or that of the blocks, and is
@@ -128,7 +128,7 @@ def partition(
 
     Returns
     -------
-    MatrixAdversary
+    GainMatrix
 
     Notes
     -----
@@ -141,7 +141,9 @@ def partition(
            [0, 0, 1, 1]])
     """
     if isinstance(blocks, str) or not iterable(blocks):
-        raise GainError(f"blocks is {brief(blocks)}; give lists of secrets, or a mapping from name to list")
+        raise GainError(
+            f"blocks is {abbreviated(blocks)}; give lists of secrets, or a mapping from name to list"
+        )
     listed = blocks if isinstance(blocks, Mapping) else taken("blocks", blocks, GainError, "blocks")
     named = dict(blocks) if isinstance(blocks, Mapping) else dict(enumerate(listed))
     members = {name: _block(block) for name, block in named.items()}
@@ -150,7 +152,7 @@ def partition(
     twice = [item for item, times in Counter(everything).items() if times > 1]
     if twice:
         raise GainError(
-            f"blocks: {brief(twice[0])} is there twice; every secret must be in exactly one block"
+            f"blocks: {abbreviated(twice[0])} is there twice; every secret must be in exactly one block"
         )
     order = secret_labels(_natural(everything) if secrets is None else secrets)
     require_table(max(1, len(members)), len(order))
@@ -164,12 +166,12 @@ def partition(
     table = np.zeros((len(members), len(order)), dtype=np.int64)
     for row, block in enumerate(members.values()):
         table[row, [position[item] for item in block]] = 1
-    return matrix_adversary(table, list(members), "partition", secrets=order)
+    return gain_matrix(table, list(members), "partition", secrets=order)
 
 
 def property(
     secrets: int | Iterable[object], holds: Callable[[Any], object] | Iterable[object]
-) -> MatrixAdversary:
+) -> GainMatrix:
     """Guess whether the secret has a property: a function of the secret, or the secrets that have it.
 
     The actions are True and False.
@@ -181,7 +183,7 @@ def property(
 
     Returns
     -------
-    MatrixAdversary
+    GainMatrix
 
     Notes
     -----
@@ -201,13 +203,13 @@ def property(
         row = np.array([_has(holds, item) for item in labels], dtype=np.int64)
     else:
         if isinstance(holds, str) or not iterable(holds):
-            raise GainError(f"holds is {brief(holds)}; give the secrets that have it, or a function")
+            raise GainError(f"holds is {abbreviated(holds)}; give the secrets that have it, or a function")
         inside = {label(item) for item in taken("holds", holds, GainError, "secrets")}
         unknown = inside - set(labels)
         if unknown:
             raise GainError(f"holds names {min(unknown, key=repr)!r}, which is not one of the secrets")
         row = np.array([item in inside for item in labels], dtype=np.int64)
-    return matrix_adversary(np.stack([row, 1 - row]), [True, False], "property", secrets=labels)
+    return gain_matrix(np.stack([row, 1 - row]), [True, False], "property", secrets=labels)
 
 
 def _has(holds: Callable[[Any], object], secret: object) -> bool:
@@ -215,11 +217,12 @@ def _has(holds: Callable[[Any], object], secret: object) -> bool:
         return bool(holds(secret))
     except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as problem:
         raise GainError(
-            f"holds has no answer for the secret {brief(secret)} ({problem}); give a function of every secret"
+            f"holds has no answer for the secret {abbreviated(secret)} ({problem}); give a function of "
+            f"every secret"
         ) from problem
 
 
-def within(metric: Metric, radius: float) -> MatrixAdversary | Windows:
+def within(metric: Metric, radius: float) -> GainMatrix | WithinRadius:
     """Guess a point within a radius of the secret: gain 1 if d(guess, secret) ≤ radius.
 
     Parameters
@@ -229,7 +232,7 @@ def within(metric: Metric, radius: float) -> MatrixAdversary | Windows:
 
     Returns
     -------
-    MatrixAdversary or Windows
+    GainMatrix or Windows
 
     Notes
     -----
@@ -248,12 +251,12 @@ def within(metric: Metric, radius: float) -> MatrixAdversary | Windows:
     radius = at_least_zero("radius", radius, GainError, infinite=True)
     name = f"within {radius:g}"
     if metric.positions is not None and metric.size**2 > LARGEST_WINDOWED:
-        return Windows(metric.points, metric.positions, radius, name)
+        return WithinRadius(metric.points, metric.positions, radius, name)
     table = (metric.matrix <= radius).astype(np.int64)
-    return matrix_adversary(table, metric.points, name, secrets=metric.points)
+    return gain_matrix(table, metric.points, name, secrets=metric.points)
 
 
-def closeness(metric: Metric, guesses: Any = None) -> MatrixAdversary | Nearness:
+def closeness(metric: Metric, guesses: Any = None) -> GainMatrix | Closeness:
     """Guess a point near the secret: gain 1 - d(guess, secret)/diameter.
 
     Parameters
@@ -263,7 +266,7 @@ def closeness(metric: Metric, guesses: Any = None) -> MatrixAdversary | Nearness
 
     Returns
     -------
-    MatrixAdversary or Nearness
+    GainMatrix or Nearness
 
     Notes
     -----
@@ -282,13 +285,13 @@ def closeness(metric: Metric, guesses: Any = None) -> MatrixAdversary | Nearness
     """
     metric = metric_of(metric)
     if guesses is None and metric.positions is not None and metric.size**2 > LARGEST_WINDOWED:
-        return Nearness(metric.points, metric.positions, "closeness")
+        return Closeness(metric.points, metric.positions, "closeness")
     diameter = metric.diameter
     if not np.isfinite(diameter):
         raise GainError("metric has points at infinite distance, so closeness is undefined; use within")
     distances = metric.matrix if guesses is None else _distances(guesses, metric)
     actions = metric.points if guesses is None else None
-    return matrix_adversary(1.0 - distances / (diameter or 1.0), actions, "closeness", secrets=metric.points)
+    return gain_matrix(1.0 - distances / (diameter or 1.0), actions, "closeness", secrets=metric.points)
 
 
 def _distances(guesses: Any, metric: Metric) -> NDArray[np.float64]:
@@ -303,7 +306,7 @@ def _distances(guesses: Any, metric: Metric) -> NDArray[np.float64]:
     return array
 
 
-def trivial(n: int | Iterable[object]) -> MatrixAdversary:
+def trivial(n: int | Iterable[object]) -> GainMatrix:
     """One action that always gains 1: an adversary who does not care.
 
     Parameters
@@ -312,7 +315,7 @@ def trivial(n: int | Iterable[object]) -> MatrixAdversary:
 
     Returns
     -------
-    MatrixAdversary
+    GainMatrix
 
     Notes
     -----
@@ -325,7 +328,7 @@ def trivial(n: int | Iterable[object]) -> MatrixAdversary:
     """
     labels = secret_labels(n)
     require_table(1, len(labels))
-    return matrix_adversary(np.ones((1, len(labels)), dtype=np.int64), name="trivial", secrets=labels)
+    return gain_matrix(np.ones((1, len(labels)), dtype=np.int64), name="trivial", secrets=labels)
 
 
 def matrix(
@@ -333,7 +336,7 @@ def matrix(
     actions: Iterable[object] | None = None,
     name: str = "matrix",
     secrets: Iterable[object] | None = None,
-) -> MatrixAdversary:
+) -> GainMatrix:
     """A gain function of your own: rows are actions, columns secrets; negative gains are allowed.
 
     Parameters
@@ -345,7 +348,7 @@ def matrix(
 
     Returns
     -------
-    MatrixAdversary
+    GainMatrix
 
     Notes
     -----
@@ -358,12 +361,12 @@ def matrix(
     >>> print(sv.posterior_vulnerability(sv.Channel.identity(3), gain=catch).value)
     1
     """
-    return matrix_adversary(table, actions, name, secrets=secrets)
+    return gain_matrix(table, actions, name, secrets=secrets)
 
 
 def of_belief(
     function: Callable[[NDArray[np.float64]], float], n: int | Iterable[object], name: str = "belief"
-) -> Belief:
+) -> BeliefGain:
     """A vulnerability given directly as a function of the belief, an array of n probabilities.
 
     Posterior values are at least prior ones in the average case for convex functions, and in the max
@@ -395,10 +398,10 @@ def of_belief(
     """
     callable_of("function", function, "an array of probabilities", GainError)
     instance("name", name, str, "what the gain is called, a text", GainError)
-    return Belief(secret_labels(n), function, name)
+    return BeliefGain(secret_labels(n), function, name)
 
 
-def from_loss(loss: Adversary, bound: object = None) -> MatrixAdversary:
+def from_loss(loss: GainFunction, bound: object = None) -> GainMatrix:
     """The gain `bound` - loss of an adversary who minimises a bounded loss.
 
     V_g = bound - U_l before and after any release; the bound is the largest loss by default. Losses
@@ -411,7 +414,7 @@ def from_loss(loss: Adversary, bound: object = None) -> MatrixAdversary:
 
     Returns
     -------
-    MatrixAdversary
+    GainMatrix
 
     Notes
     -----
@@ -429,14 +432,12 @@ def from_loss(loss: Adversary, bound: object = None) -> MatrixAdversary:
     top = largest if bound is None else number_of("bound", bound)
     if top < largest:
         raise GainError(
-            f"bound is {brief(bound)} but the largest loss is {largest}; it must be at least that"
+            f"bound is {abbreviated(bound)} but the largest loss is {largest}; it must be at least that"
         )
-    return matrix_adversary(
-        top - source.table, source.actions, f"{top} - {source.name}", secrets=source.secrets
-    )
+    return gain_matrix(top - source.table, source.actions, f"{top} - {source.name}", secrets=source.secrets)
 
 
-def non_negative(gain: MatrixAdversary) -> MatrixAdversary:
+def non_negative(gain: GainMatrix) -> GainMatrix:
     """A gain without negative entries that compares all channels alike.
 
     The least gain of each secret is subtracted from all gains of that secret; every prior and posterior
@@ -448,7 +449,7 @@ def non_negative(gain: MatrixAdversary) -> MatrixAdversary:
 
     Returns
     -------
-    MatrixAdversary
+    GainMatrix
 
     Notes
     -----
@@ -466,10 +467,10 @@ def non_negative(gain: MatrixAdversary) -> MatrixAdversary:
     """
     gain = table_adversary(gain)
     table = gain.table - gain.table.min(axis=0)
-    return matrix_adversary(table, gain.actions, gain.name, gain.is_loss, gain.secrets)
+    return gain_matrix(table, gain.actions, gain.name, gain.is_loss, gain.secrets)
 
 
-def added(first: MatrixAdversary, second: MatrixAdversary) -> MatrixAdversary:
+def added(first: GainMatrix, second: GainMatrix) -> GainMatrix:
     """Two games at once: an action is one of each, and gains add, so every value is the sum of the two.
 
     Parameters
@@ -478,7 +479,7 @@ def added(first: MatrixAdversary, second: MatrixAdversary) -> MatrixAdversary:
 
     Returns
     -------
-    MatrixAdversary
+    GainMatrix
 
     Notes
     -----
@@ -492,15 +493,17 @@ def added(first: MatrixAdversary, second: MatrixAdversary) -> MatrixAdversary:
     """
     first, second = table_adversary(first, "first"), table_adversary(second, "second")
     if first.is_loss != second.is_loss:
-        raise GainError(f"{brief(first)} and {brief(second)} cannot be added; take two gains or two losses")
+        raise GainError(
+            f"{abbreviated(first)} and {abbreviated(second)} cannot be added; take two gains or two losses"
+        )
     other = second.for_secrets(first.secrets)
     table = (first.table[:, None, :] + other.table[None, :, :]).reshape(-1, first.size)
     actions = list(cartesian(first.actions, other.actions))
     name = f"{first.name} + {second.name}"
-    return matrix_adversary(table, actions, name, first.is_loss, first.secrets)
+    return gain_matrix(table, actions, name, first.is_loss, first.secrets)
 
 
-def through(channel: Channel, gain: MatrixAdversary) -> MatrixAdversary:
+def through(channel: Channel, gain: GainMatrix) -> GainMatrix:
     """The adversary who first sees a channel's output: an action is a plan, one action for each output.
 
     Its prior value is the posterior value of `gain` through the channel, for every prior; there are
@@ -513,7 +516,7 @@ def through(channel: Channel, gain: MatrixAdversary) -> MatrixAdversary:
 
     Returns
     -------
-    MatrixAdversary
+    GainMatrix
         About the channel's inputs.
 
     Notes
@@ -542,7 +545,7 @@ def through(channel: Channel, gain: MatrixAdversary) -> MatrixAdversary:
         step = own.table * column
         table = (table[:, None, :] + step[None, :, :]).reshape(-1, own.size)
         names = [(*plan, action) for plan in names for action in own.actions]
-    return matrix_adversary(table, names, f"{gain.name} after a release", gain.is_loss, finite.inputs)
+    return gain_matrix(table, names, f"{gain.name} after a release", gain.is_loss, finite.inputs)
 
 
 # ── Questions about a secret turned into plain guesses of another secret ────────────────────────────────────
@@ -552,7 +555,7 @@ def through(channel: Channel, gain: MatrixAdversary) -> MatrixAdversary:
 
 
 @dataclass(frozen=True)
-class Guess:
+class EquivalentGuess:
     """A secret whose one-try guess is worth what another game is worth: value = factor·guess + shift.
 
     Attributes
@@ -616,7 +619,7 @@ def property_channel(
     return shares, Channel(np.vstack(weights), [True, False], finite.inputs).then(finite)
 
 
-def as_guess(gain: MatrixAdversary, prior: object = None) -> Guess:
+def as_guess(gain: GainMatrix, prior: object = None) -> EquivalentGuess:
     """The secret whose one-try guess is this game: guess what the best action would be.
 
     With gains made non-negative by a shift, action w is the new secret with probability
@@ -657,7 +660,7 @@ def as_guess(gain: MatrixAdversary, prior: object = None) -> Guess:
     used = np.asarray(totals > 0)
     actions = [action for action, kept in zip(gain.actions, used, strict=True) if kept]
     rows = joint[used] / totals[used, None]
-    return Guess(totals[used] / factor, Channel(rows, actions, gain.secrets), factor, shift)
+    return EquivalentGuess(totals[used] / factor, Channel(rows, actions, gain.secrets), factor, shift)
 
 
 def _block(block: Iterable[object]) -> list[Any]:

@@ -22,13 +22,13 @@ from sievert.channels import (
 from sievert.channels.priors import own_distribution
 from sievert.errors import GainError
 from sievert.measures._capacity import capacity
-from sievert.measures._closed_forms import Shannon
-from sievert.measures._columns import float_prior
-from sievert.measures._growth import movements
+from sievert.measures._gain_functions import Shannon
+from sievert.measures._improvement import movements
+from sievert.measures._output_values import float_prior
 from sievert.measures._power_sums import even_divergence, even_log_norms, log_power_sums, row_negentropies
-from sievert.measures._structured import record_priors
+from sievert.measures._product_leakage import record_priors
 from sievert.measures._vulnerability import leakage
-from sievert.numerics import brief, entropy_excess, exp_excess, log_means, log_of, log_sum, non_negative
+from sievert.numerics import abbreviated, entropy_excess, exp_excess, log_means, log_of, log_sum, non_negative
 from sievert.results import guarded
 
 __all__ = [
@@ -433,7 +433,9 @@ def _over_records(
 def _check_order(order: float, whose: str | None = None) -> float:
     order = non_negative("order", order, GainError, infinite=True)
     if LARGEST_ORDER < order < math.inf:
-        raise GainError(f"order is {brief(order)}; give at most {LARGEST_ORDER:g}, or inf for its limit")
+        raise GainError(
+            f"order is {abbreviated(order)}; give at most {LARGEST_ORDER:g}, or inf for its limit"
+        )
     if whose is not None and order == 0:
         raise GainError(f"order is 0; {whose} information is defined for orders above 0")
     if whose is not None and order < LEAST_ORDER:

@@ -13,18 +13,18 @@ from numpy.typing import NDArray
 from sievert.arrays import AnyArray, FloatArray
 from sievert.errors import GainError
 from sievert.measures import gains
-from sievert.measures._adversary import (
-    MatrixAdversary,
-    matrix_adversary,
+from sievert.measures._gain_function import (
+    GainMatrix,
+    gain_matrix,
     require_table,
     secret_labels,
 )
-from sievert.measures._closed_forms import Guessing, Shannon
+from sievert.measures._gain_functions import Guessing, Shannon
 from sievert.measures._loss_algebra import canonical, combined, lifted, restricted, scaled, shifted
 from sievert.measures._loss_classes import classify_loss
 from sievert.numerics import (
+    abbreviated,
     as_fraction,
-    brief,
     fractions_of,
     is_exact,
     non_negative,
@@ -64,7 +64,7 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-def absolute(n: int | Iterable[float], guesses: Iterable[float] | None = None) -> MatrixAdversary:
+def absolute(n: int | Iterable[float], guesses: Iterable[float] | None = None) -> GainMatrix:
     """|guess - secret| on 0…n-1, or on the given numbers; guesses are the secrets unless given.
 
     Parameters
@@ -74,7 +74,7 @@ def absolute(n: int | Iterable[float], guesses: Iterable[float] | None = None) -
 
     Returns
     -------
-    MatrixAdversary
+    GainMatrix
 
     Notes
     -----
@@ -88,7 +88,7 @@ def absolute(n: int | Iterable[float], guesses: Iterable[float] | None = None) -
     return _of_differences(n, guesses, "absolute", np.abs)
 
 
-def squared(n: int | Iterable[float], guesses: Iterable[float] | None = None) -> MatrixAdversary:
+def squared(n: int | Iterable[float], guesses: Iterable[float] | None = None) -> GainMatrix:
     """(guess - secret)² on 0…n-1, or on the given numbers; guesses are the secrets unless given.
 
     Parameters
@@ -98,7 +98,7 @@ def squared(n: int | Iterable[float], guesses: Iterable[float] | None = None) ->
 
     Returns
     -------
-    MatrixAdversary
+    GainMatrix
 
     Notes
     -----
@@ -114,9 +114,7 @@ def squared(n: int | Iterable[float], guesses: Iterable[float] | None = None) ->
     return _of_differences(n, guesses, "squared", lambda difference: difference**2)
 
 
-def pinball(
-    n: int | Iterable[float], quantile: object, guesses: Iterable[float] | None = None
-) -> MatrixAdversary:
+def pinball(n: int | Iterable[float], quantile: object, guesses: Iterable[float] | None = None) -> GainMatrix:
     """quantile·(secret - guess) below the secret, (1 - quantile)·(guess - secret) above it.
 
     The best guess is that quantile of what is believed.
@@ -129,7 +127,7 @@ def pinball(
 
     Returns
     -------
-    MatrixAdversary
+    GainMatrix
 
     Notes
     -----
@@ -147,7 +145,7 @@ def pinball(
     except ValueError:
         level = -1
     if not 0 <= level <= 1:
-        raise GainError(f"quantile is {brief(quantile)}; it must be a number from 0 to 1")
+        raise GainError(f"quantile is {abbreviated(quantile)}; it must be a number from 0 to 1")
     return _of_differences(
         n,
         guesses,
@@ -156,9 +154,7 @@ def pinball(
     )
 
 
-def tolerance(
-    n: int | Iterable[float], radius: float, guesses: Iterable[float] | None = None
-) -> MatrixAdversary:
+def tolerance(n: int | Iterable[float], radius: float, guesses: Iterable[float] | None = None) -> GainMatrix:
     """0 for a guess within a radius of the secret, 1 for any other.
 
     Parameters
@@ -169,7 +165,7 @@ def tolerance(
 
     Returns
     -------
-    MatrixAdversary
+    GainMatrix
 
     Notes
     -----
@@ -190,7 +186,7 @@ def tolerance(
     )
 
 
-def threshold(n: int | Iterable[float], at: float) -> MatrixAdversary:
+def threshold(n: int | Iterable[float], at: float) -> GainMatrix:
     """1 for a wrong answer to whether the secret is at least a number, 0 for the right one.
 
     Parameters
@@ -200,7 +196,7 @@ def threshold(n: int | Iterable[float], at: float) -> MatrixAdversary:
 
     Returns
     -------
-    MatrixAdversary
+    GainMatrix
         With the actions "below" and "at least".
 
     Notes
@@ -215,12 +211,10 @@ def threshold(n: int | Iterable[float], at: float) -> MatrixAdversary:
     labels = secret_labels(n)
     above = _differences(labels, [at])[0] <= 0
     table = np.array([above, ~above], dtype=np.int64)
-    return matrix_adversary(
-        table, ["below", "at least"], f"threshold {_brief(at)}", is_loss=True, secrets=labels
-    )
+    return gain_matrix(table, ["below", "at least"], f"threshold {_brief(at)}", is_loss=True, secrets=labels)
 
 
-def distance(metric: Metric) -> MatrixAdversary:
+def distance(metric: Metric) -> GainMatrix:
     """Distance between guess and secret in a metric, whose points are both.
 
     Parameters
@@ -229,7 +223,7 @@ def distance(metric: Metric) -> MatrixAdversary:
 
     Returns
     -------
-    MatrixAdversary
+    GainMatrix
 
     Notes
     -----
@@ -242,12 +236,10 @@ def distance(metric: Metric) -> MatrixAdversary:
     [0, 1, 2, 1]
     """
     metric = metric_of(metric)
-    return matrix_adversary(
-        _whole(metric.matrix), metric.points, "distance", is_loss=True, secrets=metric.points
-    )
+    return gain_matrix(_whole(metric.matrix), metric.points, "distance", is_loss=True, secrets=metric.points)
 
 
-def squared_distance(metric: Metric) -> MatrixAdversary:
+def squared_distance(metric: Metric) -> GainMatrix:
     """The square of the distance between guess and secret in a metric, whose points are both.
 
     Parameters
@@ -256,7 +248,7 @@ def squared_distance(metric: Metric) -> MatrixAdversary:
 
     Returns
     -------
-    MatrixAdversary
+    GainMatrix
 
     Notes
     -----
@@ -271,10 +263,10 @@ def squared_distance(metric: Metric) -> MatrixAdversary:
     metric = metric_of(metric)
     with np.errstate(over="ignore"):
         table = _whole(metric.matrix**2)
-    return matrix_adversary(table, metric.points, "squared distance", is_loss=True, secrets=metric.points)
+    return gain_matrix(table, metric.points, "squared distance", is_loss=True, secrets=metric.points)
 
 
-def within(metric: Metric, radius: float) -> MatrixAdversary:
+def within(metric: Metric, radius: float) -> GainMatrix:
     """0 for a point within a radius of the secret, 1 for any other.
 
     Parameters
@@ -284,7 +276,7 @@ def within(metric: Metric, radius: float) -> MatrixAdversary:
 
     Returns
     -------
-    MatrixAdversary
+    GainMatrix
 
     Notes
     -----
@@ -299,7 +291,7 @@ def within(metric: Metric, radius: float) -> MatrixAdversary:
     metric = metric_of(metric)
     radius = non_negative("radius", radius, GainError, infinite=True)
     table = (metric.matrix > radius).astype(np.int64)
-    return matrix_adversary(
+    return gain_matrix(
         table, metric.points, f"off by more than {radius:g}", is_loss=True, secrets=metric.points
     )
 
@@ -319,13 +311,13 @@ def _of_differences(
     guesses: Iterable[float] | None,
     name: str,
     loss: Callable[[NDArray[Any]], NDArray[Any]],
-) -> MatrixAdversary:
+) -> GainMatrix:
     labels = secret_labels(n)
     actions = labels if guesses is None else secret_labels(guesses)
     table = loss(_differences(labels, actions))
     if table.dtype == object:
         table = fractions_of(table)
-    return matrix_adversary(table, actions, name, is_loss=True, secrets=labels)
+    return gain_matrix(table, actions, name, is_loss=True, secrets=labels)
 
 
 def _differences(labels: Labels, guesses: Sequence[Any] | None = None) -> NDArray[Any]:
@@ -336,14 +328,15 @@ def _differences(labels: Labels, guesses: Sequence[Any] | None = None) -> NDArra
         number = isinstance(item, int | float | Fraction) and not isinstance(item, bool)
         if not number or not -math.inf < item < math.inf:
             raise GainError(
-                f"the value {brief(item)} is not a number, so a difference from it is undefined; use Bayes "
+                f"the value {abbreviated(item)} is not a number, so a difference from it is undefined; "
+                f"use Bayes "
                 "risk, a distance or a matrix of your own"
             )
         require_float("a value", item, GainError)
     return np.asarray(np.array(chosen)[:, None] - np.array(labels)[None, :])
 
 
-def bayes_risk(n: int | Iterable[object]) -> MatrixAdversary:
+def bayes_risk(n: int | Iterable[object]) -> GainMatrix:
     """1 for a wrong guess, 0 for the right one.
 
     Parameters
@@ -352,7 +345,7 @@ def bayes_risk(n: int | Iterable[object]) -> MatrixAdversary:
 
     Returns
     -------
-    MatrixAdversary
+    GainMatrix
 
     Notes
     -----
@@ -366,12 +359,12 @@ def bayes_risk(n: int | Iterable[object]) -> MatrixAdversary:
     labels = secret_labels(n)
     require_table(len(labels), len(labels))
     table = 1 - np.eye(len(labels), dtype=np.int64)
-    return matrix_adversary(table, labels, "bayes risk", is_loss=True, secrets=labels)
+    return gain_matrix(table, labels, "bayes risk", is_loss=True, secrets=labels)
 
 
 def property(
     secrets: int | Iterable[object], holds: Callable[[Any], object] | Iterable[object]
-) -> MatrixAdversary:
+) -> GainMatrix:
     """1 for a wrong answer to whether the secret has a property (`sv.gains.property`), 0 for the right one.
 
     Parameters
@@ -381,7 +374,7 @@ def property(
 
     Returns
     -------
-    MatrixAdversary
+    GainMatrix
 
     Notes
     -----
@@ -394,7 +387,7 @@ def property(
            [0, 0, 1, 1]])
     """
     gain = gains.property(secrets, holds)
-    return matrix_adversary(1 - gain.table, gain.actions, "property", is_loss=True, secrets=gain.secrets)
+    return gain_matrix(1 - gain.table, gain.actions, "property", is_loss=True, secrets=gain.secrets)
 
 
 def guessing(n: int | Iterable[object]) -> Guessing:
@@ -450,7 +443,7 @@ def matrix(
     actions: Iterable[object] | None = None,
     name: str = "matrix",
     secrets: Iterable[object] | None = None,
-) -> MatrixAdversary:
+) -> GainMatrix:
     """A loss function of your own: rows are actions, columns secrets.
 
     Parameters
@@ -462,7 +455,7 @@ def matrix(
 
     Returns
     -------
-    MatrixAdversary
+    GainMatrix
 
     Notes
     -----
@@ -473,4 +466,4 @@ def matrix(
     >>> matrix([[0, 1], [5, 0]], actions=["deny", "grant"]).actions
     ('deny', 'grant')
     """
-    return matrix_adversary(table, actions, name, is_loss=True, secrets=secrets)
+    return gain_matrix(table, actions, name, is_loss=True, secrets=secrets)

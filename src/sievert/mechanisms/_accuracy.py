@@ -68,8 +68,8 @@ def least_level(
 ) -> Fraction:
     """The least ε, of 12 digits, whose noise is accurate enough; noise falls as ε grows.
 
-    >>> from sievert.channels import GeometricLaw, Privacy
-    >>> def law(eps): return GeometricLaw(Privacy(float(eps), None, exact_eps=eps))
+    >>> from sievert.channels import GeometricLaw, EpsilonOrAlpha
+    >>> def law(eps): return GeometricLaw(EpsilonOrAlpha(float(eps), None, exact_eps=eps))
     >>> float(least_level(Accuracy(within=10), 1, Fraction(1), law))
     0.284348512423
     """

@@ -20,9 +20,9 @@ from sievert import spaces
 from sievert.arrays import FloatArray
 from sievert.channels import Channel, epsilon
 from sievert.errors import MechanismError
-from sievert.kinds import kind
-from sievert.mechanisms._family import Family, LevelledFamily, privacy
-from sievert.numerics import brief, choice, log_sum, non_negative, read_eps, taken, whole
+from sievert.kinds import variant
+from sievert.mechanisms._family import EpsilonFamily, Family, privacy
+from sievert.numerics import abbreviated, choice, log_sum, non_negative, read_eps, taken, whole
 from sievert.policies import Answers, Policy, Query
 from sievert.proofs import EXPONENTIAL
 from sievert.results import guarded
@@ -190,7 +190,7 @@ def _solve_nominal(distances: FloatArray, metric: Metric, true: float) -> float:
         return true
     if true > LARGEST_TRUE:
         raise MechanismError(
-            f"eps is {brief(true)}; an exponential mechanism is built for at most {LARGEST_TRUE:g}"
+            f"eps is {abbreviated(true)}; an exponential mechanism is built for at most {LARGEST_TRUE:g}"
         )
 
     if (step := _step_of_line(distances)) is not None:
@@ -205,7 +205,7 @@ def _solve_nominal(distances: FloatArray, metric: Metric, true: float) -> float:
         high *= 2
         if high > 1e6 * true:
             raise MechanismError(
-                f"eps is {brief(true)}; no nominal parameter up to {high:g} has that true ε here"
+                f"eps is {abbreviated(true)}; no nominal parameter up to {high:g} has that true ε here"
             )
     return float(brentq(excess, true * (1 - 1e-12), high, xtol=1e-300, rtol=1e-14))
 
@@ -226,7 +226,7 @@ def _refuse_unreachable(distances: FloatArray, inputs: Sequence[object]) -> None
     if lost.any():
         name = inputs[int(np.argmax(lost))]
         raise MechanismError(
-            f"metric: input {brief(name)} is at infinite distance from every output; add it to outputs"
+            f"metric: input {abbreviated(name)} is at infinite distance from every output; add it to outputs"
         )
 
 
@@ -293,8 +293,8 @@ def _rational_root(alpha: Fraction | None) -> Fraction | None:
     return Fraction(top, bottom)
 
 
-@kind(Family, "exponential")
-class Exponential(LevelledFamily):
+@variant(Family, "exponential")
+class Exponential(EpsilonFamily):
     """Near answers more often: a probability proportional to e^(-(nominal/2)·distance)."""
 
     in_theorems = EXPONENTIAL

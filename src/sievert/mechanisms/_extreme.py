@@ -17,12 +17,12 @@ import numpy as np
 from pydantic import ConfigDict, Field, model_validator
 
 from sievert.arrays import AnyArray
-from sievert.channels import Channel, Privacy, require_dense
+from sievert.channels import Channel, EpsilonOrAlpha, require_dense
 from sievert.errors import MechanismError
-from sievert.kinds import Finite, Value, kind
-from sievert.mechanisms._family import Family, LevelledFamily, inputs_of, privacy
+from sievert.kinds import Finite, Value, variant
+from sievert.mechanisms._family import EpsilonFamily, Family, inputs_of, privacy
 from sievert.mechanisms._from_metric import tight_constraints
-from sievert.numerics import as_fraction, brief, exact_rank, exact_solve, is_exact, require_size, taken
+from sievert.numerics import abbreviated, as_fraction, exact_rank, exact_solve, is_exact, require_size, taken
 from sievert.policies import Answers, Query
 from sievert.results import Result
 from sievert.spaces import Metric, iterable, label, metric_of, metrics
@@ -38,7 +38,7 @@ SLOPE_ROUNDING = 1e-12
 LEAST_LOG = -1e308
 
 
-def _ratio(level: Privacy, distance: float) -> Any:
+def _ratio(level: EpsilonOrAlpha, distance: float) -> Any:
     """e^(-ε·d): a fraction where alpha is one and the distance is whole, or alpha is 0 or 1."""
     if math.isinf(distance):
         return Fraction(0)
@@ -48,7 +48,7 @@ def _ratio(level: Privacy, distance: float) -> Any:
 
 
 def _in_proportion(
-    level: Privacy, distances: AnyArray, weights: list[Fraction], inputs: Any, outputs: Any
+    level: EpsilonOrAlpha, distances: AnyArray, weights: list[Fraction], inputs: Any, outputs: Any
 ) -> Channel:
     """K[x, y] in proportion to w_y·e^(-ε·d(x, y)); kept as logarithms where it is not exact.
 
@@ -181,7 +181,7 @@ def _number(argument: str, given: Any) -> float:
     except (TypeError, ValueError, OverflowError):
         found = math.nan
     if math.isnan(found):
-        raise MechanismError(f"{argument} has {brief(given)}; give a number")
+        raise MechanismError(f"{argument} has {abbreviated(given)}; give a number")
     return found
 
 
@@ -192,7 +192,7 @@ def _refuse_steep(metric: Metric, values: AnyArray) -> None:
         i, j = map(int, np.argwhere(over > 0)[0])
         a, b = metric.points[i], metric.points[j]
         raise MechanismError(
-            f"along: {brief(a)} and {brief(b)} are at distance {metric.matrix[i, j]:g} but go to "
+            f"along: {abbreviated(a)} and {abbreviated(b)} are at distance {metric.matrix[i, j]:g} but go to "
             f"{values[i]:g} and {values[j]:g}; numbers may not change faster than the distance"
         )
 
@@ -239,11 +239,11 @@ def balanced_collection(
     members = []
     for item in named:
         if not iterable(item) or isinstance(item, str):
-            raise MechanismError(f"sets: {brief(item)} is no set of inputs; give a list of them")
+            raise MechanismError(f"sets: {abbreviated(item)} is no set of inputs; give a list of them")
         names = [label(name) for name in item]
         unknown = [name for name in names if name not in place]
         if unknown:
-            raise MechanismError(f"sets: {brief(unknown[0])} is not one of the inputs")
+            raise MechanismError(f"sets: {abbreviated(unknown[0])} is not one of the inputs")
         members.append(tuple(names))
     if not members or any(not 0 < len(set(item)) < len(inputs) for item in members):
         raise MechanismError("sets: give proper subsets of the inputs that are not empty")
@@ -283,7 +283,7 @@ def _weight(given: Any) -> Fraction:
     try:
         return as_fraction(given) if is_exact(given) else Fraction(_number("sets", given))
     except (ValueError, OverflowError):
-        raise MechanismError(f"sets: the weight {brief(given)} is no number; give one > 0") from None
+        raise MechanismError(f"sets: the weight {abbreviated(given)} is no number; give one > 0") from None
 
 
 def two_point_blocks(metric: Metric, eps: float | None = None, *, alpha: object = None) -> Channel:
@@ -417,8 +417,8 @@ def magnitude(metric: Metric, eps: float | None = None, *, alpha: object = None)
 # ── What a file can name ────────────────────────────────────────────────────────────────────────────────────
 
 
-@kind(Family, "versus")
-class Versus(LevelledFamily):
+@variant(Family, "versus")
+class Versus(EpsilonFamily):
     """Whether the answer is one of some values: one bit, as truthful as ε allows."""
 
     members: Annotated[list[Value], Field(description="the values of one side", min_length=1)]
@@ -427,8 +427,8 @@ class Versus(LevelledFamily):
         return versus(answers.metric, [label(item) for item in self.members], self.eps, alpha=self.alpha)
 
 
-@kind(Family, "pull-back")
-class PullBack(LevelledFamily):
+@variant(Family, "pull-back")
+class PullBack(EpsilonFamily):
     """Geometric noise on the distance from one value, or on numbers that change no faster than distances."""
 
     model_config = ConfigDict(
@@ -463,8 +463,8 @@ class PullBack(LevelledFamily):
         return pull_back(answers.metric, along, self.eps, alpha=self.alpha)
 
 
-@kind(Family, "balanced-collection")
-class BalancedCollection(LevelledFamily):
+@variant(Family, "balanced-collection")
+class BalancedCollection(EpsilonFamily):
     """An output for each set of a balanced collection, likelier from the values inside it."""
 
     sets: Annotated[
@@ -496,8 +496,8 @@ class BalancedCollection(LevelledFamily):
         return balanced_collection(answers.labels, weighed, self.eps, alpha=self.alpha)
 
 
-@kind(Family, "two-point-blocks")
-class TwoPointBlocks(LevelledFamily):
+@variant(Family, "two-point-blocks")
+class TwoPointBlocks(EpsilonFamily):
     """The best mechanism for every use, where no three answers must be alike."""
 
     def channel(self, answers: Answers, query: Query) -> Channel:

@@ -16,21 +16,21 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import ConfigDict, Field, model_validator
 
 from sievert import spaces
-from sievert.channels import Channel, NoiseLaw, Privacy
+from sievert.channels import Channel, EpsilonOrAlpha, NoiseLaw
 from sievert.errors import FileError, MechanismError
-from sievert.kinds import NonNegative, Noun, PublicPath, kind
-from sievert.numerics import as_fraction, brief, is_exact, log_fraction, non_negative, read_eps
+from sievert.kinds import ConfigType, NonNegative, PublicPath, variant
+from sievert.numerics import abbreviated, as_fraction, is_exact, log_fraction, non_negative, read_eps
 from sievert.policies import Answers, Policy, Query, Sensitivity, Statistic
 from sievert.spaces import Labels, Metric, labels_of
 
-__all__ = ["AddedToNumbers", "Family", "LevelledFamily", "inputs_of", "privacy"]
+__all__ = ["EpsilonFamily", "Family", "NoiseSpec", "inputs_of", "privacy"]
 
 # An exact channel holds powers of alpha; a ratio longer than this (100 digits) is no measurement. Floats have
 # denominators of up to 2^1074 and are computed with as floats.
 MOST_BITS = 333
 
 
-def privacy(eps: object, alpha: object) -> Privacy:
+def privacy(eps: object, alpha: object) -> EpsilonOrAlpha:
     """Read exactly one of eps and alpha."""
     if (eps is None) == (alpha is None):
         given = "both eps and alpha are" if eps is not None else "neither eps nor alpha is"
@@ -39,10 +39,10 @@ def privacy(eps: object, alpha: object) -> Privacy:
         return _from_alpha(alpha)
     value = level("eps", eps)
     if math.isinf(value):
-        return Privacy(value, Fraction(0))
+        return EpsilonOrAlpha(value, Fraction(0))
     if value == 0:
-        return Privacy(value, Fraction(1), exact_eps=Fraction(0))
-    return Privacy(value, None, exact_eps=as_fraction(eps) if is_exact(eps) else read_eps(value))
+        return EpsilonOrAlpha(value, Fraction(1), exact_eps=Fraction(0))
+    return EpsilonOrAlpha(value, None, exact_eps=as_fraction(eps) if is_exact(eps) else read_eps(value))
 
 
 def level(argument: str, eps: object) -> float:
@@ -54,29 +54,30 @@ def level(argument: str, eps: object) -> float:
     except (ValueError, OverflowError):
         number = -1.0
     if number < 0:
-        raise MechanismError(f"{argument} is {brief(eps)}; it must be a number ≥ 0")
+        raise MechanismError(f"{argument} is {abbreviated(eps)}; it must be a number ≥ 0")
     return number
 
 
-def _from_alpha(alpha: object) -> Privacy:
+def _from_alpha(alpha: object) -> EpsilonOrAlpha:
     rule = "it must be a number from 0 (reveal everything) to 1 (reveal nothing)"
     try:
         if isinstance(alpha, bool):
             raise ValueError
         value = as_fraction(alpha)
     except ValueError:
-        raise MechanismError(f"alpha is {brief(alpha)}; {rule}") from None
+        raise MechanismError(f"alpha is {abbreviated(alpha)}; {rule}") from None
     if not 0 <= value <= 1:
-        raise MechanismError(f"alpha is {brief(alpha)}; {rule}")
+        raise MechanismError(f"alpha is {abbreviated(alpha)}; {rule}")
     if is_exact(alpha) and value.denominator.bit_length() > MOST_BITS:
         raise MechanismError(
-            f"alpha is {brief(alpha)}, a ratio of numbers of more than 100 digits, whose powers would fill "
+            f"alpha is {abbreviated(alpha)}, a ratio of numbers of more than 100 digits, whose powers "
+            f"would fill "
             "the memory; round it, or give eps"
         )
     eps = math.inf if value == 0 else max(0.0, -log_fraction(value))
     if is_exact(alpha) or value in (0, 1):
-        return Privacy(eps, value)
-    return Privacy(eps, None, exact_alpha=read_eps(float(value)))
+        return EpsilonOrAlpha(eps, value)
+    return EpsilonOrAlpha(eps, None, exact_alpha=read_eps(float(value)))
 
 
 def inputs_of(n: object, argument: str = "n") -> Labels:
@@ -88,7 +89,7 @@ def inputs_of(n: object, argument: str = "n") -> Labels:
 
 
 @dataclass(frozen=True)
-class AddedToNumbers(ABC):
+class NoiseSpec(ABC):
     """Noise on numbers, which a table over data gets in every cell.
 
     Attributes
@@ -123,7 +124,7 @@ class AddedToNumbers(ABC):
         """
 
 
-class Family(Noun, noun="mechanism"):
+class Family(ConfigType, noun="mechanism"):
     """What is released: a family of channels with its parameter, or a channel in a public file."""
 
     tables_only = True
@@ -210,7 +211,7 @@ class Family(Noun, noun="mechanism"):
         """The ε and δ > 0 that the file writes as a promise; None: it writes none."""
         return None
 
-    def added(self) -> AddedToNumbers | None:
+    def added(self) -> NoiseSpec | None:
         """Noise on numbers, if that is what it is."""
         return None
 
@@ -220,7 +221,7 @@ class Family(Noun, noun="mechanism"):
         return None
 
 
-class LevelledFamily(Family):
+class EpsilonFamily(Family):
     """A family with one parameter, eps or alpha."""
 
     model_config = ConfigDict(
@@ -257,7 +258,7 @@ class LevelledFamily(Family):
         return self.eps
 
 
-@kind(Family, key="matrix")
+@variant(Family, key="matrix")
 class MatrixMechanism(Family):
     """A channel of your own, in a public file with a row for each answer of the query, in any order."""
 

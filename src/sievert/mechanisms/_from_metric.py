@@ -10,10 +10,10 @@ import numpy as np
 from sievert.arrays import FloatArray
 from sievert.channels import ROW_SUM_TOLERANCE, Channel, require_dense
 from sievert.errors import MechanismError
-from sievert.kinds import kind
-from sievert.mechanisms._family import Family, LevelledFamily, privacy
+from sievert.kinds import variant
+from sievert.mechanisms._family import EpsilonFamily, Family, privacy
 from sievert.mechanisms._truncated import takes_too_long
-from sievert.numerics import brief, exact_solve, fractions_of, log_of, log_sum
+from sievert.numerics import abbreviated, exact_solve, fractions_of, log_of, log_sum
 from sievert.policies import Answers, Policy, Query
 from sievert.spaces import Metric, metric_of
 
@@ -146,7 +146,8 @@ def _refuse_coinciding(metric: Metric) -> None:
     if len(same):
         a, b = (metric.points[int(i)] for i in same[0])
         raise MechanismError(
-            f"metric: {brief(a)} and {brief(b)} are at distance 0, so Φ is singular; merge them first"
+            f"metric: {abbreviated(a)} and {abbreviated(b)} are at distance 0, so Φ is singular; merge "
+            f"them first"
         )
 
 
@@ -181,8 +182,8 @@ def _power(alpha: Fraction, distance: float) -> Fraction:
     return Fraction(0) if alpha == 0 or math.isinf(distance) else alpha ** int(distance)
 
 
-@kind(Family, "tight-constraints")
-class TightConstraints(LevelledFamily):
+@variant(Family, "tight-constraints")
+class TightConstraints(EpsilonFamily):
     """Every privacy constraint holds with equality, where such a mechanism exists."""
 
     def channel(self, answers: Answers, query: Query) -> Channel:
@@ -193,7 +194,7 @@ class TightConstraints(LevelledFamily):
         return tight_constraints(metric, eps)
 
 
-@kind(Family, "metric-channel")
+@variant(Family, "metric-channel")
 class MetricChannel(Family):
     """The channel whose distinguishability is the policy's distance itself, so it takes no eps."""
 

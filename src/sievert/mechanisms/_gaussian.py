@@ -17,10 +17,10 @@ from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from sievert.channels import GaussianLaw, NoiseLaw
 from sievert.errors import MechanismError, TooLargeError
-from sievert.kinds import kind
+from sievert.kinds import variant
 from sievert.mechanisms._accuracy import Accuracy, largest_scale
-from sievert.mechanisms._family import AddedToNumbers, Family
-from sievert.numerics import as_fraction, brief
+from sievert.mechanisms._family import Family, NoiseSpec
+from sievert.numerics import abbreviated, as_fraction
 from sievert.policies import (
     Answers,
     CellMove,
@@ -29,10 +29,10 @@ from sievert.policies import (
     Sensitivity,
     Statistic,
     cell_moves,
-    largest_cost,
+    joint_sensitivity,
 )
 
-__all__ = ["AddedGaussian", "Gaussian", "squared_sensitivity"]
+__all__ = ["Gaussian", "GaussianNoiseSpec", "squared_sensitivity"]
 
 # What the exact sampler takes, in steps.
 LARGEST_SIGMA = Fraction(2**40)
@@ -55,7 +55,7 @@ def squared_sensitivity(policy: Policy, statistic: Statistic, absence: bool = Fa
     >>> squared_sensitivity(policy, Query.histogram().statistic(policy))
     Fraction(2, 1)
     """
-    return largest_cost(policy, [statistic], [_square], absence=absence, power=2).cost
+    return joint_sensitivity(policy, [statistic], [_square], absence=absence, power=2).cost
 
 
 def _square(steps: int) -> Fraction:
@@ -63,7 +63,7 @@ def _square(steps: int) -> Fraction:
 
 
 @dataclass(frozen=True)
-class AddedGaussian(AddedToNumbers):
+class GaussianNoiseSpec(NoiseSpec):
     """Gaussian noise of σ in the units of the answer, or of what ρ, or ε and δ, take."""
 
     listed: ClassVar[bool] = False
@@ -106,7 +106,7 @@ class AddedGaussian(AddedToNumbers):
 def _within(name: str, given: Fraction, law: GaussianLaw) -> GaussianLaw:
     if not LEAST_SIGMA <= law.sigma <= LARGEST_SIGMA:
         raise MechanismError(
-            f"{name} is {brief(str(given))}, a σ of {float(law.sigma):.3g} steps of the answer; noise "
+            f"{name} is {abbreviated(str(given))}, a σ of {float(law.sigma):.3g} steps of the answer; noise "
             f"on whole steps needs {float(LEAST_SIGMA):g} to 2^40 of them"
         )
     return law
@@ -162,7 +162,7 @@ def _rounded_up(value: Fraction) -> Fraction:
     return Fraction(math.ceil(value * scale)) / scale
 
 
-@kind(Family, "gaussian")
+@variant(Family, "gaussian")
 class Gaussian(Family):
     """Gaussian noise on the multiples of the answer's step, for tables over all records; it keeps no ε."""
 
@@ -256,12 +256,12 @@ class Gaussian(Family):
             return None
         return float(_exactly(self.eps)), float(_exactly(self.delta))
 
-    def added(self) -> AddedGaussian:
+    def added(self) -> GaussianNoiseSpec:
         sigma, rho, eps, delta = (
             None if given is None else _exactly(given)
             for given in (self.sigma, self.rho, self.eps, self.delta)
         )
-        return AddedGaussian(sigma=sigma, rho=rho, level=eps, delta=delta)
+        return GaussianNoiseSpec(sigma=sigma, rho=rho, level=eps, delta=delta)
 
 
 def _exactly(given: Number) -> Fraction:

@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.arrays import FloatArray
-from sievert.channels import Channel, Privacy, log_tail, require_dense, two_sided_noise
+from sievert.channels import Channel, EpsilonOrAlpha, geometric_log_tail, require_dense, sample_geometric
 from sievert.errors import ChannelError, MechanismError
 from sievert.mechanisms._family import inputs_of, privacy
 from sievert.mechanisms._truncated import TruncatedGeometricChannel
 from sievert.numerics import (
+    abbreviated,
     as_fraction,
-    brief,
     fractions_of,
     generator_of,
     is_whole,
@@ -33,7 +33,7 @@ from sievert.sampling import (
     NoisyInputs,
     Sampler,
     Timing,
-    TruncatedGeometric,
+    TruncatedGeometricSampler,
     exact_sampler,
     irregular_geometric,
     ratio,
@@ -144,7 +144,7 @@ class GeometricChannel(Channel):
     and `probability` speak of single integers.
     """
 
-    def __init__(self, positions: list[int], level: Privacy) -> None:
+    def __init__(self, positions: list[int], level: EpsilonOrAlpha) -> None:
         self.level = level
         consecutive = range(positions[0], positions[-1] + 1) if _is_consecutive(positions) else positions
         self.inputs = labels_or_range(consecutive, len(positions), "points", MechanismError)
@@ -195,7 +195,7 @@ class GeometricChannel(Channel):
         """Simulate outputs (floating point; not for private releases)."""
         generator = generator_of(rng)
         values = np.array(self.inputs, dtype=np.int64)[self.input_indices(xs)]
-        noise = np.clip(two_sided_noise(generator, self.level.eps, len(values)), -FURTHEST, FURTHEST)
+        noise = np.clip(sample_geometric(generator, self.level.eps, len(values)), -FURTHEST, FURTHEST)
         return np.asarray(values + noise.astype(np.int64))
 
     def to_dict(self) -> dict[str, Any]:
@@ -231,18 +231,22 @@ def _positions(n: int | Iterable[float] | None, points: Sequence[float] | None) 
     else:
         positions = list(listed(inputs_of(points, "points"), "points"))
         if n is not None and (not is_whole(n) or n != len(positions)):
-            raise MechanismError(f"n is {brief(n)} but points has {len(positions)} entries; give one of them")
+            raise MechanismError(
+                f"n is {abbreviated(n)} but points has {len(positions)} entries; give one of them"
+            )
     for value in positions:
         if (
             isinstance(value, bool)
             or not isinstance(value, int | float | Fraction)
             or not -math.inf < value < math.inf
         ):
-            raise MechanismError(f"points: {brief(value)} is not a finite number")
+            raise MechanismError(f"points: {abbreviated(value)} is not a finite number")
         require_float("points", value, MechanismError)
     for a, b in pairwise(positions):
         if a >= b:
-            raise MechanismError(f"points: {brief(b)} comes after {brief(a)}; points must increase")
+            raise MechanismError(
+                f"points: {abbreviated(b)} comes after {abbreviated(a)}; points must increase"
+            )
     return positions
 
 
@@ -255,7 +259,7 @@ def _integers(values: Iterable[Any], argument: str) -> list[int]:
             whole = False
         if not whole:
             raise MechanismError(
-                f"{argument}: {brief(value)} is not an integer; noise on the integers needs integers"
+                f"{argument}: {abbreviated(value)} is not an integer; noise on the integers needs integers"
             )
     return [int(value) for value in items]
 
@@ -275,7 +279,7 @@ def _is_consecutive(positions: Sequence[Any]) -> bool:
     return all(isinstance(value, int) for value in positions) and high - low == len(positions) - 1
 
 
-def _kernel(positions: Sequence[Any], level: Privacy) -> Channel:
+def _kernel(positions: Sequence[Any], level: EpsilonOrAlpha) -> Channel:
     """c_y·e^(-eps·|x-y|) on any increasing points; on 0…n-1 the truncated geometric."""
     if len(positions) > 1 and _is_consecutive(positions):
         return TruncatedGeometricChannel(len(positions), level, range(positions[0], positions[-1] + 1))
@@ -285,7 +289,7 @@ def _kernel(positions: Sequence[Any], level: Privacy) -> Channel:
 class IrregularGeometricChannel(Channel):
     """c_y·e^(-eps·|x-y|) on increasing points that are not consecutive integers."""
 
-    def __init__(self, points: Sequence[Any], level: Privacy) -> None:
+    def __init__(self, points: Sequence[Any], level: EpsilonOrAlpha) -> None:
         require_dense(len(points), len(points), "the truncated geometric mechanism")
         self.level = level
         whole = all((Fraction(b) - Fraction(a)).denominator == 1 for a, b in pairwise(points))
@@ -319,7 +323,7 @@ def _on_points(channel: IrregularGeometricChannel, timing: Timing, source: BitSo
     gap = next(iter(gaps), Fraction(1)) if len(gaps) <= 1 else None
     if gap is not None and (name == "eps" or gap.denominator == 1):
         level = ratio(value * gap, None) if name == "eps" else ratio(None, value ** int(gap))
-        return ChannelSampler(channel, TruncatedGeometric(level, 0, len(points) - 1, timing, source))
+        return ChannelSampler(channel, TruncatedGeometricSampler(level, 0, len(points) - 1, timing, source))
     drawn = irregular_geometric(points, timing=timing, insecure_rng=source, **{name: value})
     return ChannelSampler(channel, drawn)
 
@@ -373,7 +377,7 @@ def _objects(values: Sequence[Any]) -> NDArray[np.object_]:
     return array
 
 
-def _clamped(inputs: list[int], outputs: list[int], level: Privacy) -> Channel:
+def _clamped(inputs: list[int], outputs: list[int], level: EpsilonOrAlpha) -> Channel:
     """Noise on all integers, then everything left (right) of the outputs moved to the first (last)."""
     require_dense(len(inputs), len(outputs), "the clamped geometric mechanism")
     if len(outputs) == 1:
@@ -386,13 +390,13 @@ def _clamped(inputs: list[int], outputs: list[int], level: Privacy) -> Channel:
 class ClampedGeometricChannel(Channel):
     """Noise of any ε on all integers, clamped to consecutive outputs; in logarithms."""
 
-    def __init__(self, inputs: list[int], outputs: list[int], level: Privacy) -> None:
+    def __init__(self, inputs: list[int], outputs: list[int], level: EpsilonOrAlpha) -> None:
         self.level = level
         offsets = np.subtract.outer(np.array(outputs, float), np.array(inputs, float)).T
         eps = level.eps
         logs = math.log(math.tanh(eps / 2)) - eps * np.abs(offsets)
-        logs[:, -1] = log_tail(offsets[:, -1], eps)
-        logs[:, 0] = log_tail(-offsets[:, 0], eps)
+        logs[:, -1] = geometric_log_tail(offsets[:, -1], eps)
+        logs[:, 0] = geometric_log_tail(-offsets[:, 0], eps)
         self._set(logs, "log", inputs, outputs)
 
 
@@ -418,7 +422,7 @@ def _exact_clamped(inputs: list[int], outputs: list[int], alpha: Fraction) -> Ch
     return Channel.trusted(data, "exact", inputs, outputs)
 
 
-def _equivalent(positions: list[int], level: Privacy) -> Channel:
+def _equivalent(positions: list[int], level: EpsilonOrAlpha) -> Channel:
     """The unbounded geometric with all outputs beyond the inputs merged into one at either end."""
     low, high = positions[0], positions[-1]
     if low == high:

@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from sievert.arrays import FloatArray, IntArray
-from sievert.channels import Channel, Level, Privacy, StructuredChannel
+from sievert.channels import Channel, EpsilonOrAlpha, Level, StructuredChannel
 from sievert.errors import MechanismError
-from sievert.kinds import NonNegative, Positive, kind
-from sievert.mechanisms._family import Family, LevelledFamily, privacy
+from sievert.kinds import NonNegative, Positive, variant
+from sievert.mechanisms._family import EpsilonFamily, Family, privacy
 from sievert.mechanisms._noise import eps_of_unit
-from sievert.numerics import as_fraction, brief, log_of, read_eps
+from sievert.numerics import abbreviated, as_fraction, log_of, read_eps
 from sievert.policies import Answers, Policy, Query
 from sievert.sampling import (
     BitSource,
@@ -59,7 +59,7 @@ class PixelatedLaplaceChannel(StructuredChannel):
         self,
         interval: tuple[Fraction, Fraction],
         pixels: int,
-        level: Privacy,
+        level: EpsilonOrAlpha,
         points: Sequence[Fraction],
         inputs: Iterable[object] | None = None,
         outputs: Iterable[object] | None = None,
@@ -320,8 +320,8 @@ def _exactly(channel: PixelatedLaplaceChannel, timing: Timing, source: BitSource
 # ── As a file names it ──────────────────────────────────────────────────────────────────────────────────────
 
 
-@kind(Family, "truncated-laplace")
-class TruncatedLaplace(LevelledFamily):
+@variant(Family, "truncated-laplace")
+class TruncatedLaplace(EpsilonFamily):
     """Laplace noise on an interval, clamped to it and released as the middle of a pixel."""
 
     eps: Annotated[
@@ -344,7 +344,7 @@ class TruncatedLaplace(LevelledFamily):
         if any(a >= b for a, b in pairwise(points)) or len(points) < 2:
             raise MechanismError(
                 f"truncated-laplace noise needs two answers or more, in increasing order, but they are "
-                f"{brief(list(answers.labels))}"
+                f"{abbreviated(list(answers.labels))}"
             )
         unit = None if self.eps is None else self._unit(self.eps, query, answers.policy)
         pixels = self.pixels or len(points) - 1
@@ -369,7 +369,8 @@ def _exact_number(answer: object) -> Fraction:
     """A number as it is written: 0.1 is one tenth."""
     if isinstance(answer, bool) or not isinstance(answer, int | float | Fraction):
         raise MechanismError(
-            f"truncated-laplace noise needs numbers but an answer is {brief(answer)}; use exponential or "
+            f"truncated-laplace noise needs numbers but an answer is {abbreviated(answer)}; use "
+            f"exponential or "
             "randomised-response"
         )
     return as_fraction(str(answer)) if isinstance(answer, float) else Fraction(answer)

@@ -10,34 +10,34 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from sievert.channels import (
-    CellNoise,
     Channel,
+    EpsilonOrAlpha,
     GeometricLaw,
-    GroupNoise,
+    GroupedSumNoise,
+    HistogramNoise,
     NoiseLaw,
     PlanarNoise,
-    Privacy,
-    SumNoise,
+    ScalarNoise,
     TableNoise,
 )
 from sievert.errors import MechanismError, QueryError
-from sievert.kinds import NonNegative, kind
+from sievert.kinds import NonNegative, variant
 from sievert.mechanisms._accuracy import Accuracy, least_level
-from sievert.mechanisms._family import AddedToNumbers, Family, LevelledFamily, privacy
+from sievert.mechanisms._family import EpsilonFamily, Family, NoiseSpec, privacy
 from sievert.mechanisms._geometric import geometric, truncated_geometric
-from sievert.numerics import brief, log_fraction, read_eps, rounded_to
+from sievert.numerics import abbreviated, log_fraction, read_eps, rounded_to
 from sievert.policies import Answers, Policy, Query, Sensitivity, Statistic
 from sievert.proofs import GEOMETRIC
 from sievert.spaces import GridRegion, Labels, Metric, Region
 
 __all__ = [
-    "change_of_unit",
+    "add_to_table",
     "consecutive_outputs",
     "eps_of_unit",
     "geometric_law",
-    "noise_on_cells",
-    "noise_on_map",
-    "on_cells",
+    "geometric_table_noise",
+    "planar_noise",
+    "unit_sensitivity",
 ]
 
 # ε for a cell's width that the exact sampler of planar noise takes.
@@ -45,7 +45,7 @@ LEAST_STEP = Fraction(1, 2**24)
 LARGEST_STEP = 700
 
 
-def noise_on_cells(
+def geometric_table_noise(
     statistic: Statistic,
     steps: Fraction,
     eps: Fraction | None = None,
@@ -67,17 +67,17 @@ def noise_on_cells(
     >>> from sievert.policies import Policy, Query
     >>> policy = Policy.differential(["a", "b", "c"], 10**6)
     >>> table = Query.histogram().statistic(policy)
-    >>> noise = noise_on_cells(table, table.sensitivity(policy).steps, Fraction(1))
+    >>> noise = geometric_table_noise(table, table.sensitivity(policy).steps, Fraction(1))
     >>> noise.written, noise.epsilon(policy)
     (('eps', Fraction(1, 2)), Fraction(1, 1))
     """
-    return on_cells(statistic, geometric_law(statistic, steps, eps, alpha), limits)
+    return add_to_table(statistic, geometric_law(statistic, steps, eps, alpha), limits)
 
 
-def on_cells(statistic: Statistic, law: NoiseLaw, limits: tuple[int, int] | None = None) -> TableNoise:
+def add_to_table(statistic: Statistic, law: NoiseLaw, limits: tuple[int, int] | None = None) -> TableNoise:
     """Noise of one law in every cell of a table."""
     counted = set(statistic.distinct[:3].tolist()) <= {0, 1}
-    make = SumNoise if len(statistic.cells) == 1 else CellNoise if counted else GroupNoise
+    make = ScalarNoise if len(statistic.cells) == 1 else HistogramNoise if counted else GroupedSumNoise
     return make(statistic, law, limits)
 
 
@@ -95,7 +95,7 @@ def geometric_law(
     if alpha is None:
         raise MechanismError("neither eps nor alpha is given; give exactly one (alpha = e^-eps)")
     ratio = Fraction(alpha**statistic.step.numerator)
-    return GeometricLaw(Privacy(max(0.0, -log_fraction(ratio)), ratio))
+    return GeometricLaw(EpsilonOrAlpha(max(0.0, -log_fraction(ratio)), ratio))
 
 
 def eps_of_unit(eps: float, query: Query, policy: Policy) -> Fraction | float:
@@ -115,7 +115,7 @@ def eps_of_unit(eps: float, query: Query, policy: Policy) -> Fraction | float:
     return read_eps(eps) / (found or 1)
 
 
-def noise_on_map(region: Region, eps: Fraction) -> PlanarNoise:
+def planar_noise(region: Region, eps: Fraction) -> PlanarNoise:
     """Planar geometric noise on the cells of a region, of ε for each metre, clamped to the region."""
     step = eps * Fraction(str(region.cell))
     if not LEAST_STEP <= step <= LARGEST_STEP:
@@ -130,7 +130,7 @@ def noise_on_map(region: Region, eps: Fraction) -> PlanarNoise:
 # ── As a file names it ──────────────────────────────────────────────────────────────────────────────────────
 
 
-class AddedGeometric(AddedToNumbers):
+class GeometricNoiseSpec(NoiseSpec):
     """Geometric noise, which spends the same on every step."""
 
     def law(
@@ -152,7 +152,7 @@ def consecutive_outputs(found: list[int] | None) -> None:
         raise ValueError("outputs must be consecutive whole numbers in increasing order, at least one")
 
 
-class NoiseOnNumbers(LevelledFamily):
+class NumericNoiseFamily(EpsilonFamily):
     """Geometric noise on the answer: eps is scaled by the query's sensitivity, alpha is for one unit."""
 
     # Whether noisy numbers are clamped to the range of the answers where the file names no outputs.
@@ -223,7 +223,7 @@ class NoiseOnNumbers(LevelledFamily):
         for answer in () if isinstance(labels, range) else labels:
             if not isinstance(answer, int | float):
                 raise MechanismError(
-                    f"{self.declared()} noise needs numbers but an answer is {brief(answer)}; "
+                    f"{self.declared()} noise needs numbers but an answer is {abbreviated(answer)}; "
                     "use exponential or randomised-response"
                 )
         return list(labels)
@@ -237,32 +237,32 @@ class NoiseOnNumbers(LevelledFamily):
         points = list(metric.points)
         for point in points:
             if isinstance(point, bool) or not isinstance(point, int | float):
-                raise MechanismError(f"geometric noise needs numbers but an input is {brief(point)}")
-        return cls.on(points, eps / change_of_unit(points, metric))
+                raise MechanismError(f"geometric noise needs numbers but an input is {abbreviated(point)}")
+        return cls.on(points, eps / unit_sensitivity(points, metric))
 
     @classmethod
     def on_line(cls, n: int, eps: float) -> Channel | None:
         return truncated_geometric(n, eps)
 
-    def added(self) -> AddedToNumbers:
-        return AddedGeometric(self.eps, self.alpha, self.outputs, self.clamps)
+    def added(self) -> NoiseSpec:
+        return GeometricNoiseSpec(self.eps, self.alpha, self.outputs, self.clamps)
 
 
-@kind(Family, "truncated-geometric")
-class TruncatedGeometric(NoiseOnNumbers):
+@variant(Family, "truncated-geometric")
+class TruncatedGeometric(NumericNoiseFamily):
     """Geometric noise, cut off at the ends of the range."""
 
     clamps = True
 
 
-@kind(Family, "geometric")
-class Geometric(NoiseOnNumbers):
+@variant(Family, "geometric")
+class Geometric(NumericNoiseFamily):
     """Geometric noise on all multiples of the answer's step (counts: all integers), the discrete Laplace."""
 
     clamps = False
 
 
-def change_of_unit(points: list[Any], metric: Metric) -> float:
+def unit_sensitivity(points: list[Any], metric: Metric) -> float:
     """The largest change of the numbers for a unit of distance."""
     numbers = np.array(points, dtype=np.float64)
     change = np.abs(numbers[:, None] - numbers[None, :])
@@ -276,7 +276,7 @@ def change_of_unit(points: list[Any], metric: Metric) -> float:
     return sensitivity
 
 
-@kind(Family, "planar-geometric")
+@variant(Family, "planar-geometric")
 class PlanarGeometric(Family):
     """Geometric noise on a map, the discrete planar Laplace."""
 
@@ -308,7 +308,7 @@ class PlanarGeometric(Family):
     def candidate(cls, metric: Metric, eps: float) -> Channel | None:
         """Clamped to the cells of a map, where these are what the metric is about."""
         region = _cells_of(metric)
-        return None if region is None else noise_on_map(region, read_eps(eps)).finite()
+        return None if region is None else planar_noise(region, read_eps(eps)).finite()
 
 
 def _cells_of(metric: Metric) -> GridRegion | None:

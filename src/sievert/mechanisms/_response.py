@@ -10,8 +10,8 @@ import numpy as np
 
 from sievert.channels import Channel, ResponseChannel, require_dense
 from sievert.errors import MechanismError
-from sievert.kinds import kind
-from sievert.mechanisms._family import Family, LevelledFamily, inputs_of, privacy
+from sievert.kinds import variant
+from sievert.mechanisms._family import EpsilonFamily, Family, inputs_of, privacy
 from sievert.policies import Answers, Query
 from sievert.proofs import RESPONSE
 from sievert.spaces import Metric
@@ -97,8 +97,8 @@ def warner(yes: Hashable = "yes", no: Hashable = "no") -> Channel:
     return randomised_response([yes, no], alpha=Fraction(1, 3))
 
 
-@kind(Family, "randomised-response")
-class RandomisedResponse(LevelledFamily):
+@variant(Family, "randomised-response")
+class RandomisedResponse(EpsilonFamily):
     """The truth with the largest probability that ε allows, else any other answer, each as likely."""
 
     in_theorems = RESPONSE

@@ -16,20 +16,20 @@ from pydantic import Field, model_validator
 from sievert.arrays import FloatArray
 from sievert.channels import Channel, NoiseLaw, StaircaseLaw, require_dense
 from sievert.errors import MechanismError
-from sievert.kinds import kind
-from sievert.mechanisms._family import AddedToNumbers, Family
-from sievert.mechanisms._noise import change_of_unit, consecutive_outputs
-from sievert.numerics import brief, read_eps
+from sievert.kinds import variant
+from sievert.mechanisms._family import Family, NoiseSpec
+from sievert.mechanisms._noise import consecutive_outputs, unit_sensitivity
+from sievert.numerics import abbreviated, read_eps
 from sievert.policies import Answers, Policy, Query, Sensitivity, Statistic
 from sievert.spaces import Metric
 
-__all__ = ["Staircase", "stairs_for"]
+__all__ = ["Staircase", "best_staircase"]
 
 # Different moves whose lengths are tried as the width of a stair.
 MOST_WIDTHS = 64
 
 
-def stairs_for(statistic: Statistic, sensitivity: Sensitivity, eps: Fraction) -> StaircaseLaw:
+def best_staircase(statistic: Statistic, sensitivity: Sensitivity, eps: Fraction) -> StaircaseLaw:
     """The staircase that keeps ε for every move of a record, of the width with the least mean error.
 
     Moves of one length all cost the same, so the largest is the width. Where a policy has several lengths,
@@ -40,7 +40,7 @@ def stairs_for(statistic: Statistic, sensitivity: Sensitivity, eps: Fraction) ->
     >>> from sievert.policies import Policy, Query
     >>> policy = Policy.differential(range(4), 10)
     >>> table = Query.sum().statistic(policy)
-    >>> stairs_for(table, table.sensitivity(policy), Fraction(3))
+    >>> best_staircase(table, table.sensitivity(policy), Fraction(3))
     StaircaseLaw(eps=Fraction(3, 1), sensitivity=3, top=1)
     """
     moves = sensitivity.moves
@@ -54,7 +54,7 @@ def stairs_for(statistic: Statistic, sensitivity: Sensitivity, eps: Fraction) ->
     return min(tried, key=lambda law: law.mean_error)
 
 
-class AddedStairs(AddedToNumbers):
+class StaircaseNoiseSpec(NoiseSpec):
     """Staircase noise, as wide as one record's move."""
 
     def law(
@@ -70,10 +70,10 @@ class AddedStairs(AddedToNumbers):
         assert eps is not None
         if not eps:
             raise MechanismError("eps is 0; staircase noise needs an eps above 0")
-        return stairs_for(statistic, sensitivity, eps)
+        return best_staircase(statistic, sensitivity, eps)
 
 
-@kind(Family, "staircase")
+@variant(Family, "staircase")
 class Staircase(Family):
     """Noise that falls once for each move of a record, for tables over all records: best for large moves."""
 
@@ -99,7 +99,7 @@ class Staircase(Family):
                 'staircase noise goes with counts, sums and histograms; use "truncated-geometric" for values '
                 "released one by one"
             )
-        law = stairs_for(statistic, statistic.sensitivity(policy), read_eps(self.eps))
+        law = best_staircase(statistic, statistic.sensitivity(policy), read_eps(self.eps))
         points = [Fraction(str(answer)) / statistic.step for answer in answers.labels]
         if self.outputs is None:
             return listed_stairs(law, [int(point) for point in points], answers.labels, statistic.step)
@@ -123,8 +123,8 @@ class Staircase(Family):
     def promised(self) -> float:
         return self.eps
 
-    def added(self) -> AddedStairs:
-        return AddedStairs(self.eps, None, self.outputs)
+    def added(self) -> StaircaseNoiseSpec:
+        return StaircaseNoiseSpec(self.eps, None, self.outputs)
 
     @classmethod
     def candidate(cls, metric: Metric, eps: float) -> Channel | None:
@@ -132,8 +132,8 @@ class Staircase(Family):
         points: list[Any] = list(metric.points)
         for point in points:
             if isinstance(point, bool) or not isinstance(point, int | float):
-                raise MechanismError(f"staircase noise needs numbers but an input is {brief(point)}")
-        width = change_of_unit(points, metric)
+                raise MechanismError(f"staircase noise needs numbers but an input is {abbreviated(point)}")
+        width = unit_sensitivity(points, metric)
         in_a_row = points == list(range(int(points[0]), int(points[0]) + len(points)))
         if not in_a_row or width < 2 or not 0 < eps < math.inf:
             return None

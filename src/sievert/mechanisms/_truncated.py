@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 from scipy.linalg.blas import dtbsv
 
 from sievert.arrays import FloatArray
-from sievert.channels import Level, Privacy, StructuredChannel, largest_rate, rate, two_sided_noise
+from sievert.channels import EpsilonOrAlpha, Level, StructuredChannel, largest_rate, rate, sample_geometric
 from sievert.numerics import generator_of, log_of
 from sievert.sampling import (
     BitSource,
     ChannelSampler,
     Sampler,
     Timing,
-    TruncatedGeometric,
+    TruncatedGeometricSampler,
     exact_sampler,
     ratio_of,
 )
@@ -49,7 +49,11 @@ class TruncatedGeometricChannel(StructuredChannel):
     """Geometric noise clamped to its n ≥ 2 consecutive inputs."""
 
     def __init__(
-        self, size: int, level: Privacy, inputs: Iterable[object], outputs: Iterable[object] | None = None
+        self,
+        size: int,
+        level: EpsilonOrAlpha,
+        inputs: Iterable[object],
+        outputs: Iterable[object] | None = None,
     ) -> None:
         form = "log" if level.alpha is None or takes_too_long(size, level.alpha) else "exact"
         labels = inputs if isinstance(inputs, range | EvenNumbers) else list(inputs)
@@ -131,7 +135,7 @@ class TruncatedGeometricChannel(StructuredChannel):
         """Simulate outputs: the difference of two geometric draws, clamped."""
         generator = generator_of(rng)
         starts = self.input_indices(xs)
-        noise = two_sided_noise(generator, self.level.eps, len(starts))
+        noise = sample_geometric(generator, self.level.eps, len(starts))
         drawn = np.clip(starts + noise, 0, self.shape[1] - 1)
         return self._named(drawn.astype(np.intp))
 
@@ -163,7 +167,7 @@ class TruncatedGeometricChannel(StructuredChannel):
 
 @exact_sampler.register
 def _exactly(channel: TruncatedGeometricChannel, timing: Timing, source: BitSource) -> Sampler:
-    positions = TruncatedGeometric(ratio_of(channel.level), 0, channel.shape[0] - 1, timing, source)
+    positions = TruncatedGeometricSampler(ratio_of(channel.level), 0, channel.shape[0] - 1, timing, source)
     return ChannelSampler(channel, positions)
 
 

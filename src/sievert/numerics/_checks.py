@@ -20,7 +20,7 @@ import numpy as np
 from sievert.errors import SievertError, TooLargeError
 
 __all__ = [
-    "brief",
+    "abbreviated",
     "choice",
     "count_of",
     "did_you_mean",
@@ -51,10 +51,10 @@ MOST_TAKEN = 10_000_000
 LARGEST_LIST = 100_000_000
 
 
-def brief(value: object, words: Callable[[object], str] = repr) -> str:
+def abbreviated(value: object, words: Callable[[object], str] = repr) -> str:
     """A wrong value as a message shows it: its repr, or what `words` says, cut in the middle when long.
 
-    >>> brief([1, 2]), brief("x" * 200)
+    >>> abbreviated([1, 2]), abbreviated("x" * 200)
     ('[1, 2]', "'xxxxxxxxxxxxxxxxxxxxxxxxxxx…xxxxxxxxxxxxxxxxxxxxxxxxxxx'")
     """
     if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 128:
@@ -83,7 +83,8 @@ def require_float(argument: str, value: Any, error: type[SievertError]) -> None:
     """Refuse an exact number that no float is near: distances and noise are computed in floats."""
     if abs(value) > sys.float_info.max:
         raise error(
-            f"{argument}: {brief(value)} is beyond the largest float, {sys.float_info.max:.3g}; scale the "
+            f"{argument}: {abbreviated(value)} is beyond the largest float, {sys.float_info.max:.3g}; "
+            f"scale the "
             "numbers down, such as thousands instead of units"
         )
 
@@ -104,7 +105,7 @@ def whole(
     number = value if type(value) is int else _index(value)
     if number is None or number < least or (most is not None and number > most):
         rule = "it must be a whole number " + (f"≥ {least}" if most is None else f"from {least} to {most}")
-        raise error(f"{argument} is {brief(value)}; {rule}")
+        raise error(f"{argument} is {abbreviated(value)}; {rule}")
     return number
 
 
@@ -163,7 +164,7 @@ def positive(
         )
     number = _real(argument, value, error, rule, least, most)
     if number == 0:
-        raise error(f"{argument} is {brief(value)}; {rule}")
+        raise error(f"{argument} is {abbreviated(value)}; {rule}")
     return number
 
 
@@ -188,7 +189,7 @@ def choice(
     if isinstance(value, str) and value in choices:
         return value
     hint = did_you_mean(value, choices)
-    raise error(f"{argument} is {brief(value)}; it must be one of {', '.join(choices)}{hint}")
+    raise error(f"{argument} is {abbreviated(value)}; it must be one of {', '.join(choices)}{hint}")
 
 
 def flag(argument: str, value: object, error: type[SievertError] = SievertError) -> bool:
@@ -199,7 +200,7 @@ def flag(argument: str, value: object, error: type[SievertError] = SievertError)
     sievert.errors.SievertError: cyclic is 1; it must be True or False
     """
     if not isinstance(value, bool | np.bool_):
-        raise error(f"{argument} is {brief(value)}; it must be True or False")
+        raise error(f"{argument} is {abbreviated(value)}; it must be True or False")
     return bool(value)
 
 
@@ -211,7 +212,7 @@ def taken(argument: str, given: Any, error: type[SievertError], noun: str) -> li
     """
 
     def refused(more: str = "") -> SievertError:
-        return error(f"{argument} is {brief(given)}; give a list of {noun}{more}")
+        return error(f"{argument} is {abbreviated(given)}; give a list of {noun}{more}")
 
     if not isinstance(given, Iterable):
         raise refused()
@@ -230,7 +231,8 @@ def taken(argument: str, given: Any, error: type[SievertError], noun: str) -> li
     if endless or len(items) > MOST_TAKEN:
         items.clear()
         raise error(
-            f"{argument} is {brief(given)}, which gives more than {MOST_TAKEN:,} {noun}; give a list of them"
+            f"{argument} is {abbreviated(given)}, which gives more than {MOST_TAKEN:,} {noun}; give a "
+            f"list of them"
         )
     return items
 
@@ -245,7 +247,7 @@ def count_of(given: Sized) -> int:
         return len(given)
     except OverflowError:
         raise TooLargeError(
-            f"{brief(given)} has more items than can be counted; take fewer", size=sys.maxsize
+            f"{abbreviated(given)} has more items than can be counted; take fewer", size=sys.maxsize
         ) from None
 
 
@@ -277,14 +279,14 @@ def did_you_mean(written: object, choices: Iterable[object]) -> str:
 def instance(argument: str, value: object, kind: Any, words: str, error: type[SievertError]) -> Any:
     """An object of a class (or of one of several); `words` say what to give instead."""
     if not isinstance(value, kind):
-        raise error(f"{argument} is {brief(value)}; give {words}")
+        raise error(f"{argument} is {abbreviated(value)}; give {words}")
     return value
 
 
 def function(argument: str, value: object, words: str, error: type[SievertError]) -> Any:
     """Something to call; `words` say of what."""
     if not callable(value):
-        raise error(f"{argument} is {brief(value)}; give a function of {words}")
+        raise error(f"{argument} is {abbreviated(value)}; give a function of {words}")
     return value
 
 
@@ -295,7 +297,7 @@ def file_path(argument: str, value: object, error: type[SievertError]) -> Path:
         path = Path(value)  # type: ignore[arg-type]
         os.fsencode(path)
     except (TypeError, UnicodeEncodeError):
-        raise error(f"{argument} is {brief(value)}; give the path of a file as a text") from None
+        raise error(f"{argument} is {abbreviated(value)}; give the path of a file as a text") from None
     return path
 
 
@@ -341,7 +343,7 @@ def _real(
 ) -> float:
     number = _number(value)
     if number is None or not least <= number <= most or math.isinf(number):
-        raise error(f"{argument} is {brief(value)}; {rule}")
+        raise error(f"{argument} is {abbreviated(value)}; {rule}")
     return number
 
 

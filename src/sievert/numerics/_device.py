@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sievert.arrays import IndexArray
 from sievert.errors import MechanismError
-from sievert.numerics._checks import brief
+from sievert.numerics._checks import abbreviated
 
 __all__ = ["Device", "device", "on_device"]
 
@@ -162,14 +162,14 @@ def _named(name: object) -> Device:
     if name is None:
         return _asked.get()
     if not isinstance(name, str):
-        raise MechanismError(f'device is {brief(name)}; write "cpu", "cuda", "cuda:1" or "mps"')
+        raise MechanismError(f'device is {abbreviated(name)}; write "cpu", "cuda", "cuda:1" or "mps"')
     if name == "cpu":
         return CPU
     try:
         import torch
     except ImportError:
         raise MechanismError(
-            f"device is {brief(name)}, which needs PyTorch: python -m pip install 'sievert[gpu]'"
+            f"device is {abbreviated(name)}, which needs PyTorch: python -m pip install 'sievert[gpu]'"
         ) from None
     wanted = "cpu" if name == "torch" else name
     try:
@@ -177,7 +177,8 @@ def _named(name: object) -> Device:
     except (RuntimeError, AssertionError) as problem:
         why = str(problem).strip().split("\n")[0].split(". ")[0]
         raise MechanismError(
-            f"device is {brief(name)}, and PyTorch cannot compute there ({why}); leave it out to compute on "
+            f"device is {abbreviated(name)}, and PyTorch cannot compute there ({why}); leave it out to "
+            f"compute on "
             "the processor"
         ) from None
     return _Torch(torch, name, wanted)

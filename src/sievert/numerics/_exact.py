@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sievert.arrays import FloatArray, ObjectArray
 from sievert.errors import MechanismError
-from sievert.numerics._checks import brief
+from sievert.numerics._checks import abbreviated
 
 __all__ = [
     "UNIT",
@@ -80,17 +80,17 @@ def as_fraction(value: Any) -> Fraction:
     try:
         return Fraction(value)
     except (TypeError, ValueError, OverflowError, ZeroDivisionError):
-        raise ValueError(f"{brief(value)} is not a finite number") from None
+        raise ValueError(f"{abbreviated(value)} is not a finite number") from None
 
 
 def _require_writable(value: str | Decimal) -> None:
     """Refuse a text whose exact value would take unbounded work ("1e1000000000"), or foreign digits."""
     text = str(value)
     if len(text) > LONGEST_NUMBER or not text.isascii():
-        raise ValueError(f"{brief(text)} is not a number of at most {LONGEST_NUMBER} ASCII characters")
+        raise ValueError(f"{abbreviated(text)} is not a number of at most {LONGEST_NUMBER} ASCII characters")
     exponent = re.search(r"[eE]([+-]?\d+)\s*$", text.replace("_", ""))
     if exponent and abs(int(exponent[1])) > LARGEST_EXPONENT:
-        raise ValueError(f"{brief(text)} has an exponent beyond ±{LARGEST_EXPONENT}")
+        raise ValueError(f"{abbreviated(text)} has an exponent beyond ±{LARGEST_EXPONENT}")
 
 
 def fractions_of(values: Iterable[Iterable[Any]]) -> ObjectArray:
@@ -174,7 +174,7 @@ def read_eps(eps: float | str | Fraction) -> Fraction:
     try:
         return eps if isinstance(eps, Fraction) else as_fraction(str(eps))
     except RecursionError:
-        raise ValueError(f"{brief(eps)} is not a finite number") from None
+        raise ValueError(f"{abbreviated(eps)} is not a finite number") from None
 
 
 def rounded_up(eps: float) -> Fraction:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
 
-__all__ = ["Listener", "advance", "each_of", "listening"]
+__all__ = ["Listener", "advance", "progress_listener", "tracked"]
 
 Item = TypeVar("Item")
 
@@ -23,11 +23,11 @@ def advance(what: str, done: int, total: int) -> None:
         listener(what, done, total)
 
 
-def each_of(what: str, items: Collection[Item]) -> Iterator[Item]:
+def tracked(what: str, items: Collection[Item]) -> Iterator[Item]:
     """Items one after the other, with word of how many are done.
 
-    >>> with listening(lambda *news: print(*news)):
-    ...     squares = [k * k for k in each_of("numbers", [2, 3])]
+    >>> with progress_listener(lambda *news: print(*news)):
+    ...     squares = [k * k for k in tracked("numbers", [2, 3])]
     numbers 0 2
     numbers 1 2
     numbers 2 2
@@ -39,11 +39,11 @@ def each_of(what: str, items: Collection[Item]) -> Iterator[Item]:
 
 
 @contextmanager
-def listening(listener: Listener) -> Iterator[None]:
+def progress_listener(listener: Listener) -> Iterator[None]:
     """Hear of the progress of everything done inside.
 
     >>> heard = []
-    >>> with listening(lambda *news: heard.append(news)):
+    >>> with progress_listener(lambda *news: heard.append(news)):
     ...     advance("counting", 1, 2)
     >>> heard
     [('counting', 1, 2)]

@@ -15,8 +15,8 @@ import numpy as np
 from sievert.arrays import FloatArray, IndexArray, IntArray
 from sievert.channels import GeometricLaw
 from sievert.numerics import advance
-from sievert.observations._breach_times import Question
-from sievert.observations._record_views import CellView, RecordView
+from sievert.observations._breach_times import BreachQuestion
+from sievert.observations._table_likelihood import HistogramLikelihood, TableLikelihood
 
 __all__ = ["AlikeCells"]
 
@@ -47,10 +47,10 @@ class AlikeCells:
     still: FloatArray
 
     @staticmethod
-    def of(view: RecordView, question: Question, most: int) -> AlikeCells | None:
+    def of(view: TableLikelihood, question: BreachQuestion, most: int) -> AlikeCells | None:
         """None where cells are not alike, or noise is not geometric."""
         law = view.noise.law
-        if not isinstance(view, CellView) or not isinstance(law, GeometricLaw):
+        if not isinstance(view, HistogramLikelihood) or not isinstance(law, GeometricLaw):
             return None
         moved = view.classes.amount[view.classes.possible] != 0
         kinds, place, counts = np.unique(
@@ -63,7 +63,9 @@ class AlikeCells:
         still = question.weights[:, ~moved].sum(axis=1)
         return AlikeCells(law.level.eps, kinds, counts.astype(np.int64), kind, still)
 
-    def breaches(self, question: Question, most: int, generator: np.random.Generator) -> tuple[IntArray, int]:
+    def breaches(
+        self, question: BreachQuestion, most: int, generator: np.random.Generator
+    ) -> tuple[IntArray, int]:
         """[at or by, n]: in how many samples there was a breach, and of how many."""
         samples = int(np.clip(MOST_DRAWS / (len(self.counts) * most**2), FEWEST, SAMPLES))
         shares = question.shares / question.shares.sum()

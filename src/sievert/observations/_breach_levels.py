@@ -20,7 +20,7 @@ from sievert.channels import Channel, finite_channel
 from sievert.channels._privacy import _widest_column
 from sievert.channels.priors import as_prior
 from sievert.errors import GainError, PriorError
-from sievert.numerics import brief, in_bits, log_fraction, log_means
+from sievert.numerics import abbreviated, in_bits, log_fraction, log_means
 from sievert.results import Result
 from sievert.spaces import worded
 
@@ -71,7 +71,7 @@ class WorstLevel(Result):
         wanted = 0.99 * self.bits if level is None else level
         if not 0 <= wanted < self.bits:
             raise GainError(
-                f"level is {brief(level)}; it must be at least 0 and below {in_bits(self.bits, 6)}"
+                f"level is {abbreviated(level)}; it must be at least 0 and below {in_bits(self.bits, 6)}"
             )
         # With ratio r and belief δ the posterior is δr/(δr + 1 - δ), which is 2^level·δ for this δ.
         rest = math.expm1(self.bits * LN2)

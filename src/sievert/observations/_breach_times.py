@@ -20,10 +20,19 @@ from numpy.typing import NDArray
 from sievert.arrays import BoolArray, FloatArray
 from sievert.channels import Channel, finite_channel
 from sievert.errors import GainError, PriorError
-from sievert.numerics import advance, brief, choice, generator_of, in_bits, non_negative, require_size, whole
+from sievert.numerics import (
+    abbreviated,
+    advance,
+    choice,
+    generator_of,
+    in_bits,
+    non_negative,
+    require_size,
+    whole,
+)
 from sievert.numerics import probability as as_probability
-from sievert.observations._approximations import share_interval
 from sievert.observations._chernoff import chernoff_pairs
+from sievert.observations._error_bounds import share_interval
 from sievert.observations._success import EXACT, LARGEST_TABLE, LARGEST_WORK, SIMULATION, Random
 from sievert.observations._types import RowClasses, TypeTable, row_classes, types_of, upto
 from sievert.results import Result
@@ -31,10 +40,10 @@ from sievert.spaces import iterable, label, shown
 
 __all__ = [
     "BreachCurve",
+    "BreachQuestion",
     "BreachUntil",
     "Direction",
     "Predicate",
-    "Question",
     "breach_curve",
     "observations_until_breach",
     "predicate_members",
@@ -217,7 +226,7 @@ class _Curves:
         self.direction: Direction = direction
         members = predicate_members(channel, predicate)
         classes = row_classes([channel], prior)
-        self.question = Question(classes, members, self.bits, direction)
+        self.question = BreachQuestion(classes, members, self.bits, direction)
         self.named = tuple(channel.inputs[i] for i in members)
         self.rate = _rate(self.question, classes) if self.question.reachable else 0.0
         self._logs = classes.parts[0]
@@ -323,7 +332,7 @@ def observations_until_breach(
     choice("when", when, ("at", "by"), GainError)
     share = as_probability("probability", probability, GainError)
     if share == 0:
-        raise GainError(f"probability is {brief(probability)}; give one above 0 and at most 1")
+        raise GainError(f"probability is {abbreviated(probability)}; give one above 0 and at most 1")
     most = whole("most", most, GainError)
     aim = share * (1 - 1e-12)
     row = ("at", "by").index(when)
@@ -362,7 +371,7 @@ class BelievedClasses(Protocol):
         """Secrets of each class."""
 
 
-class Question:
+class BreachQuestion:
     """Is a posterior a breach? Belief in the predicate and in anything, for each class of rows."""
 
     def __init__(
@@ -426,7 +435,7 @@ class Question:
 
 
 def _exactly(
-    question: Question, logs: FloatArray, most: int
+    question: BreachQuestion, logs: FloatArray, most: int
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     table = TypeTable(logs, most)
     counts = np.ascontiguousarray(table.counts.T, dtype=np.float64)
@@ -470,7 +479,7 @@ def _one_more(
 
 
 def _simulated(
-    question: Question, logs: FloatArray, most: int, generator: np.random.Generator
+    question: BreachQuestion, logs: FloatArray, most: int, generator: np.random.Generator
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Shares [at or by, n] of simulated attackers who meet a breach, with their intervals."""
     samples = int(np.clip(SIMULATED_WORK / (len(logs) * most), LEAST_SAMPLES, SAMPLES))
@@ -497,7 +506,7 @@ def _simulated(
     return hits / samples, lower, upper
 
 
-def _rate(question: Question, classes: RowClasses) -> float:
+def _rate(question: BreachQuestion, classes: RowClasses) -> float:
     """Least Chernoff information of a row of the predicate and one outside (Thm 7); both possible.
 
     With equal rows inside and outside, a class counts as inside if knowing it is a breach.

@@ -17,7 +17,7 @@ from sievert.arrays import FloatArray
 from sievert.channels import Channel, Epsilon, epsilon, finite_channel
 from sievert.errors import ChannelError, GainError
 from sievert.measures import Situations, context_rows
-from sievert.measures._records import _situations
+from sievert.measures._record_leakage import _situations
 from sievert.numerics import choice, in_bits
 from sievert.observations._breach_levels import (
     AverageLevel,

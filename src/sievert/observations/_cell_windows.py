@@ -3,7 +3,7 @@
 P(no window above x) follows the cells from left to right, with the ratios of the last few cells as its state;
 the largest sum is worth ∫ P(some window above x) dx. Where cells are alike, what is left after each step
 settles, and a million cells cost as much as a hundred. Too many ratios are merged and split as in
-`_sums_of_ratios`: a maximum of sums is convex in every ratio. Wide windows are bounded: sums that share cells
+`_sum_of_ratios`: a maximum of sums is convex in every ratio. Wide windows are bounded: sums that share cells
 are associated (Esary, Proschan and Walkup), so that they exceed x less often than independent ones would, and
 more often than those of them that share none.
 """
@@ -17,9 +17,9 @@ from functools import reduce
 import numpy as np
 
 from sievert.arrays import FloatArray, IntArray
-from sievert.observations._largest import Enclosed, Weights
-from sievert.observations._ratios import Ratios
-from sievert.observations._sums_of_ratios import coarser, expected_maximum, weighted_sum
+from sievert.observations._max_of_ratios import Enclosed, Weights
+from sievert.observations._ratios import LikelihoodRatioLaw
+from sievert.observations._sum_of_ratios import coarser, expected_maximum, weighted_sum
 
 __all__ = ["largest_window"]
 
@@ -36,7 +36,7 @@ MOST_WINDOWS = 200
 LARGEST_LOG = 600.0
 
 
-def largest_window(ratios: Ratios, beliefs: FloatArray, width: int) -> Enclosed | None:
+def largest_window(ratios: LikelihoodRatioLaw, beliefs: FloatArray, width: int) -> Enclosed | None:
     """E max over windows of so many neighbouring cells of Σ π_c·ρ_c, enclosed; None where it is not known.
 
     Parameters
@@ -201,7 +201,7 @@ def _distinct(values: FloatArray) -> FloatArray:
     return np.asarray(values[np.concatenate([[True], np.diff(values) > 1e-13 * np.abs(values[1:])])])
 
 
-def _independent(ratios: Ratios, beliefs: FloatArray, width: int, even: bool) -> Enclosed | None:
+def _independent(ratios: LikelihoodRatioLaw, beliefs: FloatArray, width: int, even: bool) -> Enclosed | None:
     """Windows that share no cell, and all of them as if they shared none."""
     count = len(beliefs) - width + 1
     if even:

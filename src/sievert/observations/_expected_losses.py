@@ -18,9 +18,9 @@ import numpy as np
 
 from sievert.channels import Channel, finite_channel
 from sievert.errors import TooLargeError
-from sievert.measures import Adversary, MatrixAdversary, as_gain
+from sievert.measures import GainFunction, GainMatrix, as_gain
 from sievert.numerics import generator_of, log_sum
-from sievert.observations._approximations import SAMPLES, mean_interval, simulated_likelihoods
+from sievert.observations._error_bounds import SAMPLES, mean_interval, simulated_likelihoods
 from sievert.observations._success import (
     ANCHORS,
     BOUNDS,
@@ -172,12 +172,12 @@ def loss_curve(
     return tuple(found)
 
 
-def _work(classes: RowClasses, adversary: Adversary, n: int) -> int:
+def _work(classes: RowClasses, adversary: GainFunction, n: int) -> int:
     """Probabilities computed for one point."""
     return curve_work(len(classes) + adversary.action_count, classes.parts[0].shape[1], [n])
 
 
-def _affordable(classes: RowClasses, adversary: Adversary, counts: list[int]) -> int:
+def _affordable(classes: RowClasses, adversary: GainFunction, counts: list[int]) -> int:
     """How many of the first points are computed exactly; fewer where the others cost time too."""
     listable = list(
         takewhile(lambda work: work <= LARGEST_TABLE, (_work(classes, adversary, n) for n in counts))
@@ -189,7 +189,7 @@ def _affordable(classes: RowClasses, adversary: Adversary, counts: list[int]) ->
 
 
 def _exactly(
-    classes: RowClasses, adversary: Adversary, counts: list[int], before: float
+    classes: RowClasses, adversary: GainFunction, counts: list[int], before: float
 ) -> list[ExpectedLoss]:
     if not counts:
         return []
@@ -205,7 +205,7 @@ def _exactly(
 
 def _anchored(
     classes: RowClasses,
-    adversary: Adversary,
+    adversary: GainFunction,
     counts: list[int],
     before: float,
     last: list[ExpectedLoss],
@@ -241,7 +241,7 @@ def _between(last: ExpectedLoss, following: ExpectedLoss, n: int) -> ExpectedLos
 
 
 def _estimated(
-    classes: RowClasses, adversary: Adversary, n: int, before: float, generator: np.random.Generator
+    classes: RowClasses, adversary: GainFunction, n: int, before: float, generator: np.random.Generator
 ) -> ExpectedLoss:
     """Certain bounds from how often classes are confused; simulation where they are far apart."""
     limit = _limit(classes, adversary)
@@ -265,7 +265,7 @@ def _estimated(
     return ExpectedLoss(n, lower, upper, gap, before, limit, adversary.name, adversary.is_loss, method, False)
 
 
-def _limit(classes: RowClasses, adversary: Adversary) -> float:
+def _limit(classes: RowClasses, adversary: GainFunction) -> float:
     """The value for someone who knows the class."""
     known = np.zeros((len(classes.belief), len(classes)))
     for column, group in enumerate(classes.members):
@@ -274,13 +274,13 @@ def _limit(classes: RowClasses, adversary: Adversary) -> float:
 
 
 @singledispatch
-def regret_bounds(adversary: Adversary, classes: RowClasses, n: int) -> tuple[float, float] | None:
+def regret_bounds(adversary: GainFunction, classes: RowClasses, n: int) -> tuple[float, float] | None:
     """Bounds on the distance from the limit; None where actions are not listed."""
     return None
 
 
 @regret_bounds.register
-def _regret_of_actions(adversary: MatrixAdversary, classes: RowClasses, n: int) -> tuple[float, float]:
+def _regret_of_actions(adversary: GainMatrix, classes: RowClasses, n: int) -> tuple[float, float]:
     """Whoever acts for a wrong class regrets between the least and the largest regret.
 
     Where an action is best for two classes they need not be told apart, and the least regret is 0.
@@ -295,7 +295,7 @@ def _regret_of_actions(adversary: MatrixAdversary, classes: RowClasses, n: int) 
 
 
 def _simulated(
-    classes: RowClasses, adversary: Adversary, n: int, generator: np.random.Generator
+    classes: RowClasses, adversary: GainFunction, n: int, generator: np.random.Generator
 ) -> tuple[float, float]:
     known = adversary.bounds()
     if known is None:

@@ -10,10 +10,10 @@ from sievert.arrays import FloatArray, IndexArray
 from sievert.channels import Channel
 from sievert.channels.priors import as_prior
 from sievert.errors import GainError, TooLargeError
-from sievert.measures import Adversary, MatrixAdversary
-from sievert.observations._approximations import RISK
-from sievert.observations._gain_bounds import SimulatedGain, worth
-from sievert.observations._listed_gains import distinct_situations, situations_of
+from sievert.measures import GainFunction, GainMatrix
+from sievert.observations._contribution_classes import SimulatedVulnerability, prior_value
+from sievert.observations._error_bounds import RISK
+from sievert.observations._matrix_gains import distinct_situations, situations_of
 from sievert.observations._simulations import (
     AT_ONCE,
     FEWEST,
@@ -36,12 +36,12 @@ PRODUCTS = 50
 
 def simulated_gain(
     channel: Channel,
-    adversary: Adversary,
+    adversary: GainFunction,
     belief: FloatArray,
     releases: int,
     rng: int | np.random.Generator | None = None,
     share: int = 1,
-) -> SimulatedGain:
+) -> SimulatedVulnerability:
     """What an adversary gains about the channel's input after several releases, by simulation.
 
     Parameters
@@ -55,7 +55,7 @@ def simulated_gain(
 
     Returns
     -------
-    SimulatedGain
+    SimulatedVulnerability
         The mean with its 99.9 % interval; an estimate beside a bound, never one itself.
     """
     logs, count = channel.finite().log_matrix, observation_count(releases, GainError)
@@ -65,12 +65,12 @@ def simulated_gain(
 def simulated_record_gain(
     channel: Channel,
     answers: Answers,
-    adversary: Adversary,
+    adversary: GainFunction,
     releases: int,
     prior: object = None,
     rng: int | np.random.Generator | None = None,
     share: int = 1,
-) -> SimulatedGain:
+) -> SimulatedVulnerability:
     """What an adversary gains about one record, in the situation of the others where that is most.
 
     Every situation is simulated; the interval is for the largest of them, or the least of losses.
@@ -98,25 +98,27 @@ def simulated_record_gain(
     best = min if adversary.is_loss else max
     ends = best(item.lower for item in found), best(item.upper for item in found)
     largest = best(found, key=lambda item: item.value)
-    return SimulatedGain(adversary.name, largest.value, *ends, sum(item.samples for item in found), count)
+    return SimulatedVulnerability(
+        adversary.name, largest.value, *ends, sum(item.samples for item in found), count
+    )
 
 
 def _simulated(
     logs: FloatArray,
     place: IndexArray,
-    adversary: Adversary,
+    adversary: GainFunction,
     belief: FloatArray,
     releases: int,
     rng: int | np.random.Generator | None,
     share: int,
     risk: float,
-) -> SimulatedGain:
+) -> SimulatedVulnerability:
     """With rows of the channel, and which of them each value leads to."""
     distinct, row = np.unique(place, return_inverse=True)
     row = row.ravel()
     shown = Channel.trusted(logs[distinct], "log").reduced().log_matrix
     inputs, outputs = shown.shape
-    actions = len(adversary.table) if isinstance(adversary, MatrixAdversary) else 1
+    actions = len(adversary.table) if isinstance(adversary, GainMatrix) else 1
     work = len(belief) + outputs + (inputs * outputs + actions * len(belief)) // PRODUCTS
     samples = min(SIMULATED // share // work, MOST // share)
     if samples < FEWEST:
@@ -136,4 +138,4 @@ def _simulated(
     with np.errstate(invalid="ignore"):
         widest = float((shown.max(axis=0) - shown.min(axis=0)).max(initial=0.0))
     plan = Plan(samples, max(1, AT_ONCE // work), releases, rng, risk)
-    return simulation(adversary, worth(adversary, belief), releases * widest, draw, plan)
+    return simulation(adversary, prior_value(adversary, belief), releases * widest, draw, plan)

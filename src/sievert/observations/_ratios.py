@@ -18,7 +18,14 @@ from sievert.channels import GaussianLaw, GeometricLaw, NoiseLaw, StaircaseLaw
 from sievert.errors import MechanismError, TooLargeError
 from sievert.numerics import log_binomial, log_sum, require_size
 
-__all__ = ["Ratios", "by_fourier", "coarsely_repeated", "log_affinity", "ratios_above", "ratios_after"]
+__all__ = [
+    "LikelihoodRatioLaw",
+    "by_fourier",
+    "coarsely_repeated",
+    "likelihood_ratio_law",
+    "likelihood_ratio_upper",
+    "log_affinity",
+]
 
 # Atoms of the law of one ratio, and products of two atoms in one convolution: a second.
 LARGEST_LAW = 4_000_000
@@ -36,7 +43,7 @@ SAME = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Ratios:
+class LikelihoodRatioLaw:
     """The law of a log-likelihood ratio after some releases.
 
     Attributes
@@ -73,7 +80,7 @@ class Ratios:
         """ln P(ratio ≥ each value) under "nobody", with its digits far out."""
         return np.asarray(np.logaddexp.accumulate(self.log_pmf[::-1])[::-1])
 
-    def trimmed(self, nothing: float = NOTHING) -> Ratios:
+    def trimmed(self, nothing: float = NOTHING) -> LikelihoodRatioLaw:
         """Without the values that are never seen, whether the record is there or not.
 
         What lies below under "nobody", or above where the record is there, has a probability below
@@ -90,28 +97,31 @@ class Ratios:
             log_pmf[0] = np.logaddexp(log_pmf[0], below[first - 1])
         if last < len(self.logs):
             log_pmf[-1] = np.logaddexp(log_pmf[-1], above[last] - self.logs[last - 1])
-        return Ratios(self.logs[first:last], log_pmf, self.hidden)
+        return LikelihoodRatioLaw(self.logs[first:last], log_pmf, self.hidden)
 
 
-def ratios_after(law: NoiseLaw, steps: int, releases: int) -> Ratios:
+def likelihood_ratio_law(law: NoiseLaw, steps: int, releases: int) -> LikelihoodRatioLaw:
     """The ratio of a record that adds so many steps to one cell, after independent releases."""
     return _ratios(law, abs(steps), releases)
 
 
-def ratios_above(law: NoiseLaw, steps: int, releases: int) -> Ratios:
+def likelihood_ratio_upper(law: NoiseLaw, steps: int, releases: int) -> LikelihoodRatioLaw:
     """The same, or a law with few values under which no convex function of the ratio is less on average.
 
     Each value of one release is split between the two nearest of equally spaced logarithms so that its mean
     stays; ratios of independent releases multiply, and what is convex in each of them grows (Jensen).
     """
-    once = ratios_after(law, steps, 1)
+    once = likelihood_ratio_law(law, steps, 1)
     if len(once.logs) * releases <= LARGEST_FINE or len(once.logs) <= COARSE:
-        return ratios_after(law, steps, releases)
+        return likelihood_ratio_law(law, steps, releases)
     return coarsely_repeated(once, releases)
 
 
-def coarsely_repeated(once: Ratios, releases: int) -> Ratios:
-    """Independent draws of one ratio, each of few values: larger in convex order (see `ratios_above`)."""
+def coarsely_repeated(once: LikelihoodRatioLaw, releases: int) -> LikelihoodRatioLaw:
+    """Independent draws of one ratio, each of few values: larger in convex order.
+
+    See `likelihood_ratio_upper`.
+    """
     first, step = float(once.logs[0]), float(once.logs[-1] - once.logs[0]) / (COARSE - 1)
     place = np.minimum(((once.logs - first) / step).astype(np.int64), COARSE - 2)
     above = once.logs - (first + step * place)
@@ -120,17 +130,19 @@ def coarsely_repeated(once: Ratios, releases: int) -> Ratios:
     found = np.bincount(place, chances * (1 - share), COARSE)
     found += np.bincount(place + 1, chances * share, COARSE)
     with np.errstate(divide="ignore"):
-        coarse = Ratios(np.asarray(first + step * np.arange(float(COARSE)), dtype=np.float64), np.log(found))
+        coarse = LikelihoodRatioLaw(
+            np.asarray(first + step * np.arange(float(COARSE)), dtype=np.float64), np.log(found)
+        )
     certain = -math.expm1(releases * math.log1p(-once.hidden)) if once.hidden else 0.0
     return _powers(coarse, step, releases, certain)
 
 
 @singledispatch
-def _ratios(law: NoiseLaw, steps: int, releases: int) -> Ratios:
+def _ratios(law: NoiseLaw, steps: int, releases: int) -> LikelihoodRatioLaw:
     return _by_convolution(law, steps, releases)
 
 
-def _by_convolution(law: NoiseLaw, steps: int, releases: int) -> Ratios:
+def _by_convolution(law: NoiseLaw, steps: int, releases: int) -> LikelihoodRatioLaw:
     """Any law whose log-ratios are whole multiples of one number, as all of ours are, by convolutions.
 
     Noise beyond the reach kept has a probability below e^-70 in every release.
@@ -145,16 +157,16 @@ def _by_convolution(law: NoiseLaw, steps: int, releases: int) -> Ratios:
     order = np.argsort(logs, kind="stable")
     logs, log_pmf = logs[order], log_pmf[order]
     starts = np.flatnonzero(np.concatenate([[True], np.diff(logs) > SAME * max(1.0, np.abs(logs).max())]))
-    once = Ratios(logs[starts], np.logaddexp.reduceat(log_pmf, starts), hidden)
+    once = LikelihoodRatioLaw(logs[starts], np.logaddexp.reduceat(log_pmf, starts), hidden)
     return once if releases == 1 else _repeated(once, releases)
 
 
-def _repeated(once: Ratios, releases: int) -> Ratios:
+def _repeated(once: LikelihoodRatioLaw, releases: int) -> LikelihoodRatioLaw:
     """The sum of independent draws of one law on equally spaced values."""
     logs, size = once.logs, len(once.logs)
     certain = -math.expm1(releases * math.log1p(-once.hidden)) if once.hidden else 0.0
     if size == 1:
-        return Ratios(releases * logs, releases * once.log_pmf, certain)
+        return LikelihoodRatioLaw(releases * logs, releases * once.log_pmf, certain)
     step = float(np.diff(logs).min())
     place = np.rint((logs - logs[0]) / step)
     if np.abs(logs - logs[0] - step * place).max() > SAME * max(1.0, np.abs(logs).max()):
@@ -167,13 +179,13 @@ def _repeated(once: Ratios, releases: int) -> Ratios:
     step = float((logs[-1] - logs[0]) / place[-1])
     law = np.full(int(place[-1]) + 1, -math.inf)
     law[place.astype(np.intp)] = once.log_pmf
-    start = Ratios(logs[0] + step * np.arange(len(law)), law, 0.0)
+    start = LikelihoodRatioLaw(logs[0] + step * np.arange(len(law)), law, 0.0)
     return _powers(start, step, releases, certain)
 
 
-def _powers(once: Ratios, step: float, count: int, hidden: float) -> Ratios:
+def _powers(once: LikelihoodRatioLaw, step: float, count: int, hidden: float) -> LikelihoodRatioLaw:
     """By convolutions of positive numbers, which lose no digits, without what is never seen."""
-    result: Ratios | None = None
+    result: LikelihoodRatioLaw | None = None
     square = once
     while True:
         if count & 1:
@@ -182,11 +194,11 @@ def _powers(once: Ratios, step: float, count: int, hidden: float) -> Ratios:
         if not count:
             assert result is not None
             kept = np.isfinite(result.log_pmf)
-            return Ratios(result.logs[kept], result.log_pmf[kept], hidden)
+            return LikelihoodRatioLaw(result.logs[kept], result.log_pmf[kept], hidden)
         square = _added(square, square, step)
 
 
-def _added(first: Ratios, second: Ratios, step: float) -> Ratios:
+def _added(first: LikelihoodRatioLaw, second: LikelihoodRatioLaw, step: float) -> LikelihoodRatioLaw:
     """The law of a sum. What underflows under "nobody" may not where the record is there, or half way."""
     size = len(first.logs) + len(second.logs) - 1
     require_size(size, LARGEST_LAW, "the law of the ratio", "ask for fewer releases")
@@ -194,10 +206,10 @@ def _added(first: Ratios, second: Ratios, step: float) -> Ratios:
     far = len(first.logs) * len(second.logs) > LARGEST_PRODUCTS
     tilts = (0.5,) if far or logs[-1] - logs[0] < LARGEST_LOG else (0.0, 0.5, 1.0)
     found = [_convolved(first, second, tilt, far) - tilt * logs for tilt in tilts]
-    return Ratios(logs, np.max(found, axis=0)).trimmed()
+    return LikelihoodRatioLaw(logs, np.max(found, axis=0)).trimmed()
 
 
-def _convolved(first: Ratios, second: Ratios, tilt: float, far: bool) -> FloatArray:
+def _convolved(first: LikelihoodRatioLaw, second: LikelihoodRatioLaw, tilt: float, far: bool) -> FloatArray:
     """ln of the convolution of both laws times e^(tilt·log-ratio).
 
     Long ones are multiplied as Fourier transforms: what is below 10^-14 of the largest is then lost. Half way
@@ -214,20 +226,22 @@ def _convolved(first: Ratios, second: Ratios, tilt: float, far: bool) -> FloatAr
 
 
 @_ratios.register
-def _geometric(law: GeometricLaw, steps: int, releases: int) -> Ratios:
+def _geometric(law: GeometricLaw, steps: int, releases: int) -> LikelihoodRatioLaw:
     """|z| - |z - c| runs from -c to c in twos; for one step it is ±1, and their number is binomial."""
     eps = law.level.eps
     if steps == 0 or eps == 0:
-        return Ratios(np.zeros(1), np.zeros(1))
+        return LikelihoodRatioLaw(np.zeros(1), np.zeros(1))
     require_size(releases * steps, LARGEST_LAW, "the law of the ratio", "ask for fewer releases")
     _require_floats(eps, 2 * eps * steps * releases, releases)
     if steps == 1:
         hits = np.arange(releases + 1, dtype=np.float64)
-        return Ratios(np.asarray(eps * (2 * hits - releases), dtype=np.float64), log_binomial(releases, -eps))
+        return LikelihoodRatioLaw(
+            np.asarray(eps * (2 * hits - releases), dtype=np.float64), log_binomial(releases, -eps)
+        )
     # Noise z strictly between 0 and c shows 2z - c, noise at or beyond an end shows the end.
     ends = law.log_upper(np.array([0.0, steps]))
     once = np.concatenate([ends[:1], law.log_pmf(np.arange(1.0, steps)), ends[1:]])
-    start = Ratios(eps * (2 * np.arange(steps + 1.0) - steps), once)
+    start = LikelihoodRatioLaw(eps * (2 * np.arange(steps + 1.0) - steps), once)
     return _powers(start, 2 * eps, releases, 0.0)
 
 
@@ -241,7 +255,7 @@ def _require_floats(eps: float, nats: float, releases: int) -> None:
 
 
 @_ratios.register
-def _staircase(law: StaircaseLaw, steps: int, releases: int) -> Ratios:
+def _staircase(law: StaircaseLaw, steps: int, releases: int) -> LikelihoodRatioLaw:
     """Up to Δ steps cross one edge at most, so the log-ratio is -ε, 0 or ε.
 
     (e^ε - 1)·P(ε) is the total variation of the two laws, which is the noise nearest to 0, so many of it; and
@@ -249,7 +263,7 @@ def _staircase(law: StaircaseLaw, steps: int, releases: int) -> Ratios:
     """
     eps = float(law.eps)
     if steps == 0 or eps == 0:
-        return Ratios(np.zeros(1), np.zeros(1))
+        return LikelihoodRatioLaw(np.zeros(1), np.zeros(1))
     if steps > law.sensitivity:
         return _by_convolution(law, steps, releases)
     _require_floats(eps, 2 * eps * releases, releases)
@@ -259,11 +273,11 @@ def _staircase(law: StaircaseLaw, steps: int, releases: int) -> Ratios:
     rest = 1 - math.exp(up) - math.exp(up + eps)
     with np.errstate(divide="ignore"):
         once = np.array([up + eps, float(np.log(max(rest, 0.0))), up])
-    return _powers(Ratios(eps * np.arange(-1.0, 2.0), once), eps, releases, 0.0)
+    return _powers(LikelihoodRatioLaw(eps * np.arange(-1.0, 2.0), once), eps, releases, 0.0)
 
 
 @_ratios.register
-def _gaussian(law: GaussianLaw, steps: int, releases: int) -> Ratios:
+def _gaussian(law: GaussianLaw, steps: int, releases: int) -> LikelihoodRatioLaw:
     """The log-ratio is (2c·S - n·c²)/2σ² with S the sum of n draws.
 
     P(S = s) is e^(-s²/2nσ²) times a sum over the lattice of noise that adds up to 0, moved by s. By Poisson's
@@ -271,7 +285,7 @@ def _gaussian(law: GaussianLaw, steps: int, releases: int) -> Ratios:
     its w ≠ 0 have |w|² = j(n-j)/n in C(n, j) ways and more, at least 1/2. From σ = 2 on that is below 10^-16.
     """
     if steps == 0:
-        return Ratios(np.zeros(1), np.zeros(1))
+        return LikelihoodRatioLaw(np.zeros(1), np.zeros(1))
     if law.squared < SMOOTH and releases > 1:
         return _by_convolution(law, steps, releases)
     variance = law.squared * releases
@@ -280,7 +294,7 @@ def _gaussian(law: GaussianLaw, steps: int, releases: int) -> Ratios:
     total = np.arange(-float(reach), reach + steps * releases + 1)
     weights = -total * total / (2 * variance)
     logs = (2 * total - releases * steps) * (steps / (2 * law.squared))
-    return Ratios(logs, weights - log_sum(weights, axis=0))
+    return LikelihoodRatioLaw(logs, weights - log_sum(weights, axis=0))
 
 
 def log_affinity(law: NoiseLaw, steps: int) -> float:
@@ -288,7 +302,7 @@ def log_affinity(law: NoiseLaw, steps: int) -> float:
 
     1 - Σ = ½ Σ (√p(z) - √p(z - c))² keeps its digits where it is small.
     """
-    once = ratios_after(law, steps, 1)
+    once = likelihood_ratio_law(law, steps, 1)
     missed = 0.5 * float(np.exp(once.log_pmf) @ np.expm1(once.logs / 2) ** 2) + once.hidden
     if missed < 0.5:
         return math.log1p(-missed)

@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from sievert.arrays import FloatArray
-from sievert.measures import Adversary
+from sievert.measures import GainFunction
 from sievert.numerics import generator_of
-from sievert.observations._approximations import RISK, mean_interval
-from sievert.observations._gain_bounds import SimulatedGain
+from sievert.observations._contribution_classes import SimulatedVulnerability
+from sievert.observations._error_bounds import RISK, mean_interval
 
 __all__ = ["AT_ONCE", "FEWEST", "MOST", "SIMULATED", "Plan", "posterior_gains", "simulation"]
 
@@ -43,13 +43,13 @@ class Plan(NamedTuple):
 
 
 def simulation(
-    adversary: Adversary,
+    adversary: GainFunction,
     before: float,
     log_lift: float,
     draw: Callable[[int, np.random.Generator], FloatArray],
     plan: Plan,
     given: str = "",
-) -> SimulatedGain:
+) -> SimulatedVulnerability:
     """The mean of drawn gains with its interval.
 
     `before` is the gain without a release, `log_lift` ln of how much any output raises any belief at most,
@@ -68,12 +68,12 @@ def simulation(
         nats = math.log(max(before, TINY)) + log_lift
         most = min(most, math.exp(min(nats, 0.0)) if most <= 1 else math.exp(min(nats, 700.0)))
     lower, upper = mean_interval(drawn, least, max(most, float(drawn.max())), plan.risk)
-    return SimulatedGain(
+    return SimulatedVulnerability(
         adversary.name, float(drawn.mean()), lower, upper, plan.samples, plan.releases, given
     )
 
 
-def posterior_gains(adversary: Adversary, belief: FloatArray, logs: FloatArray) -> FloatArray:
+def posterior_gains(adversary: GainFunction, belief: FloatArray, logs: FloatArray) -> FloatArray:
     """What the best action gains in every sample, from log-likelihoods [value, sample]."""
     if not (belief > 0).all():
         logs = np.where(belief[:, None] > 0, logs, -np.inf)

@@ -21,16 +21,16 @@ from sievert.arrays import FloatArray
 from sievert.channels import Channel, finite_channel
 from sievert.errors import ChannelError
 from sievert.numerics import (
-    each_of,
     generator_of,
     instance,
     log_difference,
     log_of,
     require_size,
     taken,
+    tracked,
     whole,
 )
-from sievert.observations._approximations import (
+from sievert.observations._error_bounds import (
     SAMPLES,
     affinities,
     chernoff_bounds,
@@ -439,10 +439,10 @@ def _affordable(attack: Attack, queries: list[int], work: int) -> int:
 
 def _exact_curve(attack: Attack, queries: list[int]) -> list[SuccessProbability]:
     if len(attack.classes.parts) > 1 or len(attack.classes) == 1 or not queries:
-        return [attack.exactly(q) for q in each_of(LOOKED_AT, queries)]
+        return [attack.exactly(q) for q in tracked(LOOKED_AT, queries)]
     table = TypeTable(attack.classes.parts[0], queries[-1])
     found = []
-    for q in each_of(LOOKED_AT, queries):
+    for q in tracked(LOOKED_AT, queries):
         gap = log_missed(table, attack.log_weights, q)
         found.append(attack.exact_point(q, gap))
     return found
@@ -462,7 +462,7 @@ def _anchored_curve(
     generator = generator_of(rng)
     places = anchors(queries, attack.round)
     room = LARGEST_TABLE // ANCHORS
-    known = {i: attack.after(queries[i], generator, room) for i in each_of(LOOKED_AT, places)}
+    known = {i: attack.after(queries[i], generator, room) for i in tracked(LOOKED_AT, places)}
     found = list(before)
     for i, q in enumerate(queries):
         if i in known:

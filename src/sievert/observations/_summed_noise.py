@@ -16,7 +16,7 @@ import numpy as np
 
 from sievert.arrays import FloatArray
 from sievert.channels import GaussianLaw, NoiseLaw
-from sievert.observations._ratios import SMOOTH, ratios_after
+from sievert.observations._ratios import SMOOTH, likelihood_ratio_law
 
 __all__ = ["law_of_sum"]
 
@@ -33,7 +33,7 @@ def _gaussian(law: GaussianLaw, releases: int) -> NoiseLaw:
     if law.squared >= SMOOTH:
         return GaussianLaw.of_variance(releases * law.variance)
     # The log-ratio of one step is (2·S - n)/2σ², so that its law is that of the sum S.
-    found = ratios_after(law, 1, releases)
+    found = likelihood_ratio_law(law, 1, releases)
     sums = np.rint((found.logs * 2 * law.squared + releases) / 2).astype(np.int64)
     logs = np.full(int(np.abs(sums).max()) + 1, -math.inf)
     # Draws are symmetric; the ends of the list gather what is never seen.

@@ -2,7 +2,7 @@
 
 Noise is drawn in every cell that the record may move, and its likelihood for each value is that of the same
 table without the value's own steps. Where what is shown depends on the other records, one situation of theirs
-is simulated, in which nothing hides the record: `SimulatedGain.given` says which.
+is simulated, in which nothing hides the record: `SimulatedVulnerability.given` says which.
 """
 
 from __future__ import annotations
@@ -14,14 +14,19 @@ from functools import singledispatch
 import numpy as np
 
 from sievert.arrays import FloatArray, IndexArray
-from sievert.channels import CellNoise, NoiseChannel, QuantileNoise, SumNoise, TableNoise
+from sievert.channels import HistogramNoise, NoiseChannel, QuantileNoise, ScalarNoise, TableNoise
 from sievert.errors import GainError, TooLargeError
-from sievert.measures import Adversary
+from sievert.measures import GainFunction
 from sievert.numerics import whole
-from sievert.observations._approximations import RISK
-from sievert.observations._gain_bounds import Classes, SimulatedGain, worth
-from sievert.observations._line import Line
-from sievert.observations._ratios import ratios_after
+from sievert.observations._contribution_classes import (
+    ContributionClasses,
+    SimulatedVulnerability,
+    prior_value,
+)
+from sievert.observations._error_bounds import RISK
+from sievert.observations._posterior_samples import logs_of_cells, logs_on_line
+from sievert.observations._ratios import likelihood_ratio_law
+from sievert.observations._scalar_grid import Line
 from sievert.observations._simulations import (
     AT_ONCE,
     FEWEST,
@@ -32,7 +37,6 @@ from sievert.observations._simulations import (
     simulation,
 )
 from sievert.observations._types import observation_count
-from sievert.observations._view_samples import logs_of_cells, logs_on_line
 
 __all__ = ["simulated_tables"]
 
@@ -47,12 +51,12 @@ AT_ENDS = "the other records at both ends of a quantile's grid, where its points
 def simulated_tables(
     parts: Sequence[NoiseChannel],
     belief: FloatArray,
-    adversary: Adversary,
+    adversary: GainFunction,
     releases: int = 1,
     rng: int | np.random.Generator | None = None,
     samples: int | None = None,
     share: int = 1,
-) -> SimulatedGain:
+) -> SimulatedVulnerability:
     """What an adversary gains about one record from tables that are released together, by simulation.
 
     Parameters
@@ -83,12 +87,12 @@ def simulated_tables(
 
     plan = Plan(number, max(1, AT_ONCE // work), count, rng, RISK / share)
     given = dict.fromkeys(words for noise in parts if (words := _given(noise)))
-    return simulation(adversary, worth(adversary, belief), math.inf, draw, plan, "; ".join(given))
+    return simulation(adversary, prior_value(adversary, belief), math.inf, draw, plan, "; ".join(given))
 
 
 def _work(noise: NoiseChannel, values: int, releases: int) -> int:
     """Numbers that one simulated record takes; cell by cell a logarithm of a probability is several."""
-    quick = isinstance(noise, CellNoise | SumNoise) and noise.limits is None
+    quick = isinstance(noise, HistogramNoise | ScalarNoise) and noise.limits is None
     return values + releases if quick or isinstance(noise, QuantileNoise) else 8 * values * releases
 
 
@@ -165,22 +169,22 @@ def _absolute(
 
 
 @_part.register
-def _of_cells(noise: CellNoise, belief: FloatArray) -> Drawn:
+def _of_cells(noise: HistogramNoise, belief: FloatArray) -> Drawn:
     """By the ratio of every cell after all releases."""
     if noise.limits is not None:
         return _of_table(noise, belief)
-    classes = Classes.of(noise.statistic, belief)
+    classes = ContributionClasses.of(noise.statistic, belief)
     return lambda values, releases, generator: logs_of_cells(
-        classes, ratios_after(noise.law, 1, releases), values, generator
+        classes, likelihood_ratio_law(noise.law, 1, releases), values, generator
     )
 
 
 @_part.register
-def _of_sum(noise: SumNoise, belief: FloatArray) -> Drawn:
+def _of_sum(noise: ScalarNoise, belief: FloatArray) -> Drawn:
     """By the noise around the record's amount."""
     if noise.limits is not None:
         return _of_table(noise, belief)
-    line = Line(noise.law, Classes.of(noise.statistic, belief))
+    line = Line(noise.law, ContributionClasses.of(noise.statistic, belief))
     return lambda values, releases, generator: logs_on_line(noise.law, line, releases, values, generator)
 
 

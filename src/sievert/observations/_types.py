@@ -26,9 +26,9 @@ from sievert.channels import (
 )
 from sievert.channels.priors import as_prior
 from sievert.errors import ChannelError, SievertError
-from sievert.measures import Adversary, MatrixAdversary
+from sievert.measures import GainFunction, GainMatrix
 from sievert.mechanisms import TruncatedGeometricChannel
-from sievert.numerics import brief, count_of, log_of, require_size, whole
+from sievert.numerics import abbreviated, count_of, log_of, require_size, whole
 from sievert.spaces import iterable
 
 __all__ = [
@@ -212,7 +212,7 @@ def joint_log_missed(parts: list[tuple[FloatArray, int]], log_weights: FloatArra
     return total
 
 
-def class_regrets(classes: RowClasses, adversary: MatrixAdversary) -> tuple[FloatArray, FloatArray]:
+def class_regrets(classes: RowClasses, adversary: GainMatrix) -> tuple[FloatArray, FloatArray]:
     """[action, class] how much worse each action is than the best for the class, and the best's value.
 
     A class's value is the mean over its members; losses count as they are, gains with their sign turned.
@@ -242,7 +242,7 @@ def log_regret(table: TypeTable, log_weights: FloatArray, regrets: FloatArray, o
 
 @singledispatch
 def values_by_types(
-    adversary: Adversary, table: TypeTable, classes: RowClasses, observations: list[int]
+    adversary: GainFunction, table: TypeTable, classes: RowClasses, observations: list[int]
 ) -> tuple[FloatArray, FloatArray, float]:
     """U_n for each n, its distance from the limit, and the limit (what knowing the class is worth)."""
     known = np.zeros((len(classes.belief), len(classes)))
@@ -253,9 +253,9 @@ def values_by_types(
     return values, np.abs(values - limit), limit
 
 
-@values_by_types.register(MatrixAdversary)
+@values_by_types.register(GainMatrix)
 def _values_by_regret(
-    adversary: MatrixAdversary, table: TypeTable, classes: RowClasses, observations: list[int]
+    adversary: GainMatrix, table: TypeTable, classes: RowClasses, observations: list[int]
 ) -> tuple[FloatArray, FloatArray, float]:
     """The distance from the limit is what is regretted, which keeps its digits."""
     regrets, best = class_regrets(classes, adversary)
@@ -265,7 +265,7 @@ def _values_by_regret(
     return sign * (limit + gaps), gaps, sign * limit
 
 
-def _values(table: TypeTable, classes: RowClasses, adversary: Adversary, observations: int) -> float:
+def _values(table: TypeTable, classes: RowClasses, adversary: GainFunction, observations: int) -> float:
     place = np.full(len(classes.belief), 0)
     for position, group in enumerate(classes.members):
         place[list(group)] = position
@@ -380,7 +380,9 @@ def observation_counts(observations: object) -> list[int]:
     if not iterable(observations):
         return list(range(1, upto(observations, ChannelError) + 1))
     if isinstance(observations, str | bytes):
-        raise ChannelError(f"observations is {brief(observations)}; give numbers, such as range(1, 101)")
+        raise ChannelError(
+            f"observations is {abbreviated(observations)}; give numbers, such as range(1, 101)"
+        )
     if isinstance(observations, Sized):
         _require_short(count_of(observations))
     if isinstance(observations, range) and observations:

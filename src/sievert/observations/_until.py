@@ -18,10 +18,10 @@ import numpy as np
 from sievert.channels import Channel, finite_channel
 from sievert.errors import GainError
 from sievert.mechanisms import privacy
-from sievert.numerics import brief, each_of, generator_of, in_bits
-from sievert.observations._approximations import LEAST_SAMPLES, SAMPLES
+from sievert.numerics import abbreviated, generator_of, in_bits, tracked
 from sievert.observations._breach_levels import worst_level
 from sievert.observations._chernoff import ChernoffPairs, chernoff_pairs
+from sievert.observations._error_bounds import LEAST_SAMPLES, SAMPLES
 from sievert.observations._success import (
     BOUNDS,
     EXACT,
@@ -154,7 +154,7 @@ def observations_until_each(
     attack = attack_on(channel, prior)
     search = _Search(attack, attack.round, rng)
     wanted = [_probability("success", success) for success in successes]
-    return tuple(_until(search, attack, target) for target in each_of("chances asked for", wanted))
+    return tuple(_until(search, attack, target) for target in tracked("chances asked for", wanted))
 
 
 def _until(search: _Search, attack: Attack, target: float) -> ObservationsUntil:
@@ -295,7 +295,7 @@ class _Search:
 
 def _probability(name: str, value: float) -> float:
     if not isinstance(value, int | float | np.number) or isinstance(value, bool) or not 0 < value <= 1:
-        raise GainError(f"{name} is {brief(value)}; give a probability above 0 and at most 1")
+        raise GainError(f"{name} is {abbreviated(value)}; give a probability above 0 and at most 1")
     return float(value)
 
 

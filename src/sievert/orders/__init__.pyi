@@ -7,7 +7,7 @@ from ._refinement import compare as compare
 from ._refinement import refines as refines
 from ._thresholds import threshold as threshold
 from ._verdicts import Comparison as Comparison
-from ._verdicts import InWords as InWords
 from ._verdicts import Objection as Objection
+from ._verdicts import TextLabel as TextLabel
 from ._verdicts import Verdict as Verdict
 from ._verdicts import bet_in_words as bet_in_words

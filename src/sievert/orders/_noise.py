@@ -15,19 +15,19 @@ from functools import singledispatch
 import numpy as np
 
 from sievert.channels import (
-    CellNoise,
     Channel,
     GeometricLaw,
+    HistogramNoise,
+    JointNoise,
     NoiseChannel,
     NoiseLaw,
     PlanarNoise,
     QuantileNoise,
-    SeveralNoise,
     TableNoise,
 )
 from sievert.errors import ChannelError, TooLargeError
-from sievert.observations import record_view
-from sievert.orders._verdicts import InWords, Objection, Verdict
+from sievert.observations import likelihood_of
+from sievert.orders._verdicts import Objection, TextLabel, Verdict
 from sievert.proofs import NoiseOrderProof
 
 __all__ = ["by_noise"]
@@ -85,9 +85,9 @@ def _of_noise(less_safe: NoiseChannel, safer: Channel, order: str) -> Verdict | 
 
 
 @by_noise.register
-def _of_several(less_safe: SeveralNoise, safer: Channel, order: str) -> Verdict | None:
+def _of_several(less_safe: JointNoise, safer: Channel, order: str) -> Verdict | None:
     """Table by table: where each is at least as safe, so are all together, for their noise is independent."""
-    if not isinstance(safer, SeveralNoise) or not _agree(less_safe, safer):
+    if not isinstance(safer, JointNoise) or not _agree(less_safe, safer):
         raise _different(less_safe, safer)
     found = [by_noise(a, b, order) for a, b in zip(less_safe.parts, safer.parts, strict=True)]
     if all(verdict is not None and verdict.holds for verdict in found):
@@ -131,8 +131,8 @@ def _tables_agree(first: TableNoise, second: NoiseChannel) -> bool:
 
 
 @_agree.register
-def _all_agree(first: SeveralNoise, second: NoiseChannel) -> bool:
-    if not isinstance(second, SeveralNoise) or len(first.parts) != len(second.parts):
+def _all_agree(first: JointNoise, second: NoiseChannel) -> bool:
+    if not isinstance(second, JointNoise) or len(first.parts) != len(second.parts):
         return False
     return all(_agree(a, b) for a, b in zip(first.parts, second.parts, strict=True))
 
@@ -183,17 +183,17 @@ def _easiest(noise: TableNoise) -> tuple[tuple[object, object], Fraction, str]:
     return (
         (pair[0], pair[1]),
         (high - low) / table.step,
-        InWords("outputs as high as the larger or higher"),
+        TextLabel("outputs as high as the larger or higher"),
     )
 
 
 @_easiest.register
-def _two_cells(noise: CellNoise) -> tuple[tuple[object, object], Fraction, str]:
+def _two_cells(noise: HistogramNoise) -> tuple[tuple[object, object], Fraction, str]:
     cells = [cell if len(cell) > 1 else cell[0] for cell in noise.statistic.cells[:2]]
     return (
         (cells[0], cells[1]),
         Fraction(2),
-        InWords("outputs with more in the first cell and less in the second"),
+        TextLabel("outputs with more in the first cell and less in the second"),
     )
 
 
@@ -215,8 +215,8 @@ def _by_epsilon(less_safe: NoiseChannel, safer: NoiseChannel) -> Verdict:
     objection = Objection(
         first,
         second,
-        pair=(InWords("a record one step higher"), InWords("one that is not")),
-        output=InWords("outputs far out"),
+        pair=(TextLabel("a record one step higher"), TextLabel("one that is not")),
+        output=TextLabel("outputs far out"),
     )
     return Verdict(False, "privacy", 0.0, None, objection, "ε of one step")
 
@@ -231,7 +231,7 @@ def _by_guesses(less_safe: NoiseChannel, safer: NoiseChannel, order: str) -> Ver
         return Verdict(None, order, 1.0, None, None, NOT_COMPARED)
     values = _values(safer)
     belief = np.full(values, 1 / values)
-    views = record_view(less_safe, belief), record_view(safer, belief)
+    views = likelihood_of(less_safe, belief), likelihood_of(safer, belief)
     compared = []
     for count in RELEASES:
         try:
@@ -251,6 +251,6 @@ def _by_guesses(less_safe: NoiseChannel, safer: NoiseChannel, order: str) -> Ver
 
 
 def _values(noise: NoiseChannel) -> int:
-    if isinstance(noise, SeveralNoise):
+    if isinstance(noise, JointNoise):
         return len(noise.policy.values)
     return len(noise.statistic.amount) if isinstance(noise, TableNoise) else len(noise.region)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sievert.arrays import IndexArray
 from sievert.channels import Channel, DeterministicChannel, PartitionChannel, as_channel, reduction
 from sievert.errors import ChannelError
-from sievert.numerics import brief, choice, one_thread
+from sievert.numerics import abbreviated, choice, one_thread
 from sievert.orders._average import decide_average
 from sievert.orders._closed_forms import (
     decide_binary,
@@ -100,10 +100,10 @@ def refines(
     choice("order", order, ORDERS, ChannelError)
     less_safe, safer = as_channel(less_safe, "less_safe"), as_channel(safer, "safer")
     if metric is not None and order != "privacy":
-        raise ChannelError(f'metric belongs to order="privacy", not to order={brief(order)}')
+        raise ChannelError(f'metric belongs to order="privacy", not to order={abbreviated(order)}')
     if adversary is not None:
         if order != "average":
-            raise ChannelError(f'adversary belongs to order="average", not to order={brief(order)}')
+            raise ChannelError(f'adversary belongs to order="average", not to order={abbreviated(order)}')
         first, second = aligned(less_safe, safer)
         with one_thread(max(*first.shape, *second.shape)):
             return refines_class(first, second, class_of(adversary, first))

@@ -18,7 +18,7 @@ import numpy as np
 from sievert.channels import Channel
 from sievert.errors import MechanismError
 from sievert.mechanisms import Family, nominal_epsilon, true_epsilon
-from sievert.numerics import brief, choice, instance, non_negative, require_float, require_size, whole
+from sievert.numerics import abbreviated, choice, instance, non_negative, require_float, require_size, whole
 from sievert.orders._refinement import refines
 from sievert.proofs import EXPONENTIAL, GEOMETRIC, RESPONSE
 from sievert.results import guarded
@@ -91,7 +91,7 @@ def _named(name: str) -> type[Family]:
     if name not in known or not _is_on_line(known[name]):
         names = [word for word, family in known.items() if _is_on_line(family)]
         raise MechanismError(
-            f"family {brief(name)} is unknown; known are {', '.join(names)}, or give a function"
+            f"family {abbreviated(name)} is unknown; known are {', '.join(names)}, or give a function"
         )
     return known[name]
 

@@ -17,13 +17,13 @@ from sievert.proofs import AdversaryProof, Proof
 from sievert.results import Result, cell_text, html_table
 from sievert.spaces import worded
 
-__all__ = ["Comparison", "InWords", "Objection", "Verdict", "bet_in_words", "entries", "objected"]
+__all__ = ["Comparison", "Objection", "TextLabel", "Verdict", "bet_in_words", "entries", "objected"]
 
 # Bets that a sentence lists, and the letters each may take.
 DESCRIBED, LONGEST = 3, 60
 
 
-class InWords(str):
+class TextLabel(str):
     """Outputs or values that no list holds, by what they have in common: not a label, so without quotes."""
 
     def __repr__(self) -> str:
@@ -80,7 +80,7 @@ class Objection(Result):
         digits = next((d for d in range(4, 15) if _odds(self.after, d) != _odds(self.before, d)), 15)
         before, certain = _odds(self.before, digits), math.isinf(self.after)
         succeeds = "is certain" if certain else f"succeeds by odds of {_odds(self.after, digits)}"
-        where = self.output if isinstance(self.output, InWords) else f"output {worded(self.output)}"
+        where = self.output if isinstance(self.output, TextLabel) else f"output {worded(self.output)}"
         place = f"at {where}" + (f" of {channel}" if channel else "")
         against = f"against {'odds of ' if certain else ''}{before} {f'from {other}' if other else 'before'}"
         return (

@@ -19,9 +19,9 @@ from sievert.arrays import AnyArray
 from sievert.channels import Channel
 from sievert.channels.priors import as_prior
 from sievert.errors import ChannelError, GainError, PriorError
-from sievert.measures import Adversary, as_gain, posterior_vulnerability
+from sievert.measures import GainFunction, as_gain, posterior_vulnerability
 from sievert.measures import gains as gain_functions
-from sievert.numerics import brief, exact_matmul, fractions_of, instance, non_negative
+from sievert.numerics import abbreviated, exact_matmul, fractions_of, instance, non_negative
 from sievert.orders._decisions import TOLERANCE, aligned
 from sievert.orders._exact import decide_program
 from sievert.orders._programs import deficiency_program
@@ -58,7 +58,7 @@ class AdversaryClass:
     """
 
     name: str
-    generators: Adversary | None = None
+    generators: GainFunction | None = None
     prior: Any = None
     listed: tuple[Any, ...] = ()
 
@@ -157,7 +157,7 @@ def properties(
     """
     if isinstance(sets, str | bytes) or not iterable(sets):
         raise GainError(
-            f"sets is {brief(sets)}; give a list of properties, each a function or the secrets with it"
+            f"sets is {abbreviated(sets)}; give a list of properties, each a function or the secrets with it"
         )
     tables = [gain_functions.property(secrets, holds) for holds in sets]
     if not tables:
@@ -193,7 +193,7 @@ def gains(listed: Sequence[Any], prior: Any = None) -> AdversaryClass:
     """
     given = tuple(listed) if isinstance(listed, list | tuple) else ()
     if not given:
-        raise GainError(f"listed is {brief(listed)}; give a list of gains, at least one")
+        raise GainError(f"listed is {abbreviated(listed)}; give a list of gains, at least one")
     if prior is not None:
         column_of(prior, "prior", PriorError)
     return AdversaryClass("given gains", None, prior, given)
@@ -250,12 +250,12 @@ def class_of(adversary: Any, channel: Channel) -> AdversaryClass:
     instance("channel", channel, Channel, "a sv.Channel", ChannelError)
     if isinstance(adversary, AdversaryClass):
         return adversary
-    if isinstance(adversary, Adversary) or (isinstance(adversary, np.ndarray) and adversary.ndim == 2):
+    if isinstance(adversary, GainFunction) or (isinstance(adversary, np.ndarray) and adversary.ndim == 2):
         adversary = [adversary]
     if isinstance(adversary, list | tuple):
         return gains([as_gain(item, channel.inputs) for item in adversary])
     raise GainError(
-        f"adversary is {brief(adversary)}; give a gain function, a list of them, or a class such as "
+        f"adversary is {abbreviated(adversary)}; give a gain function, a list of them, or a class such as "
         "sv.adversaries.within(metric, radius)"
     )
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sievert.arrays import IndexArray
 from sievert.errors import QueryError, TooLargeError
-from sievert.numerics import brief, did_you_mean, readable, require_float
+from sievert.numerics import abbreviated, did_you_mean, readable, require_float
 from sievert.policies._answers import (
     LARGEST_ANSWERS,
     Answers,
@@ -26,8 +26,8 @@ from sievert.policies._answers import (
     reachable_totals,
     whole_numbers,
 )
-from sievert.policies._forms import Form, over_one_scale
 from sievert.policies._policy import Policy
+from sievert.policies._query_forms import QueryForm, over_one_scale
 from sievert.policies._statistic import Statistic, statistic_of_numbers, statistic_of_values
 from sievert.spaces import Labels, shown, worded
 
@@ -36,7 +36,7 @@ __all__ = ["Count", "Histogram", "Sum"]
 LARGEST_CONTEXTS = 20_000_000
 
 
-class Additive(Form):
+class Additive(QueryForm):
     """A query whose answer adds up one contribution of each record."""
 
     @abstractmethod
@@ -67,7 +67,7 @@ class Additive(Form):
 
 
 @dataclass(frozen=True)
-class Total(Additive):
+class TotalQuery(Additive):
     """A number to which each record adds one."""
 
     contribution: Callable[[Hashable], Any] = field(repr=False)
@@ -117,7 +117,7 @@ class Total(Additive):
 
 
 @dataclass(frozen=True)
-class Count(Total):
+class Count(TotalQuery):
     """How many records satisfy a condition."""
 
     wanted: frozenset[Hashable] = field(default=frozenset(), repr=False)
@@ -127,14 +127,14 @@ class Count(Total):
         if unknown:
             name = min(unknown, key=repr)
             raise QueryError(
-                f"where: {brief(name, worded)} is not one of the policy's values {shown(policy.values)}"
+                f"where: {abbreviated(name, worded)} is not one of the policy's values {shown(policy.values)}"
                 f"{did_you_mean(name, policy.values)}"
             )
         return super()._numbers(policy)
 
 
 @dataclass(frozen=True)
-class Sum(Total):
+class Sum(TotalQuery):
     """The sum of the values, or of a part of each."""
 
     def whole_contributions(self, policy: Policy) -> tuple[list[int], int]:

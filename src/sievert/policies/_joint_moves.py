@@ -9,7 +9,7 @@ import numpy as np
 
 from sievert.arrays import IndexArray, IntArray
 from sievert.errors import QueryError, TooLargeError
-from sievert.policies._moves import LEFT_OUT, _all_pairs, _listed_pairs, _profiles, cell_moves
+from sievert.policies._joint_sensitivity import LEFT_OUT, _all_pairs, _listed_pairs, _profiles, cell_moves
 from sievert.policies._policy import Policy
 from sievert.policies._statistic import Statistic
 

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from sievert.constraints import Permitted, adjacency_graph, constraint, needs_no_list, neighbour_rows
 from sievert.errors import PolicyError, TooLargeError
-from sievert.numerics import brief, choice, flag, require_size, whole
-from sievert.policies._words import promise_of, short_list
+from sievert.numerics import abbreviated, choice, flag, require_size, whole
+from sievert.policies._description import neighbour_description, short_list
 from sievert.results import html_table
 from sievert.spaces import (
     DatabaseGraph,
@@ -163,7 +163,7 @@ class Policy:
             return cls(secret_graphs.complete(items), records, permitted, person_records)
         if secret_graphs.ABSENT in listed(items, "values"):
             raise PolicyError(
-                f"values contains {brief(secret_graphs.ABSENT)}, which add-remove adjacency uses for a "
+                f"values contains {abbreviated(secret_graphs.ABSENT)}, which add-remove adjacency uses for a "
                 "missing record"
             )
         return cls(secret_graphs.presence(items), records, permitted, person_records)
@@ -314,7 +314,8 @@ class Policy:
         for place, value in enumerate(key):
             if value not in self._position:
                 raise PolicyError(
-                    f"database {short_list(values)} has the value {brief(value, worded)} in record {place}; "
+                    f"database {short_list(values)} has the value {abbreviated(value, worded)} in "
+                    f"record {place}; "
                     f"it must be one of {shown(self.values)}"
                 )
         return key
@@ -445,7 +446,7 @@ class Policy:
 
     def describe(self) -> str:
         """The promise in plain words."""
-        return promise_of(self)
+        return neighbour_description(self)
 
     def __str__(self) -> str:
         return self.describe()

@@ -15,11 +15,11 @@ from functools import partial
 from typing import Any
 
 from sievert.errors import MetricError, PolicyError, QueryError
-from sievert.numerics import brief, instance, taken
+from sievert.numerics import abbreviated, instance, taken
 from sievert.policies._additive import Count, Histogram, Sum
 from sievert.policies._answers import Answers
-from sievert.policies._forms import Form, Record, Tabulated, as_number
 from sievert.policies._policy import Policy
+from sievert.policies._query_forms import QueryForm, Record, TabulatedQuery, as_number
 from sievert.policies._statistic import Statistic
 from sievert.results import html_table
 from sievert.spaces import Graph, Metric, iterable, label, worded
@@ -48,11 +48,11 @@ class Query:
     """
 
     words: str
-    form: Form = field(repr=False)
+    form: QueryForm = field(repr=False)
 
     def __post_init__(self) -> None:
         words = "what sv.Query.record(), count(…), sum(), histogram() and from_table(…) build"
-        instance("form", self.form, Form, words, QueryError)
+        instance("form", self.form, QueryForm, words, QueryError)
 
     def _repr_html_(self) -> str:
         return html_table(f"Query: {self.words}", {})
@@ -127,10 +127,10 @@ class Query:
         1.0
         """
         if callable(table):
-            return cls("a function of the database", Tabulated(function=table))
+            return cls("a function of the database", TabulatedQuery(function=table))
         if not isinstance(table, Mapping):
             raise QueryError(f"table is a {type(table).__name__}; give a mapping or a function")
-        return cls("a tabulated function", Tabulated({label(k): label(v) for k, v in table.items()}))
+        return cls("a tabulated function", TabulatedQuery({label(k): label(v) for k, v in table.items()}))
 
     def answers(self, policy: Policy) -> Answers:
         """The possible answers, their adjacency and their distance under a policy.
@@ -216,7 +216,8 @@ def query_over(given: object, query: object, argument: str = "policy_or_metric")
     asked = query_of(query)
     if asked is not None and not isinstance(given, Policy):
         raise QueryError(
-            f"query goes with a policy, but {argument} is {brief(given)}; leave the query out, or give a "
+            f"query goes with a policy, but {argument} is {abbreviated(given)}; leave the query out, or "
+            f"give a "
             "sv.Policy"
         )
     return asked

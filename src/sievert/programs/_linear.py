@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
 from sievert.arrays import FloatArray, IndexArray
-from sievert.numerics import advance, brief
+from sievert.numerics import abbreviated, advance
 
 __all__ = [
     "GrowingProgram",
@@ -498,7 +498,7 @@ class RowProgram:
             # Whatever was reached is as good a guess as any; without numbers there is none.
             word = self.solver.modelStatusToString(self.solver.getModelStatus()).lower()
             if not len(primal) or not np.isfinite(primal).all() or not np.isfinite(dual).all():
-                raise Unsolved(f"the linear-program solver stopped with the status {brief(word)}")
+                raise Unsolved(f"the linear-program solver stopped with the status {abbreviated(word)}")
         dual /= self.scale
         return primal, dual[: self.equalities], np.maximum(dual[self.equalities :], 0.0)
 

@@ -10,8 +10,7 @@ from ._base import verify as verify
 from ._bounds import blocks_lower as blocks_lower
 from ._bounds import channel_diagonal as channel_diagonal
 from ._bounds import tree_lower as tree_lower
-from ._closed import ClosedLeakageProof as ClosedLeakageProof
-from ._codes import CodesProof as CodesProof
+from ._closed_leakage import ClosedLeakageProof as ClosedLeakageProof
 from ._deficiency import DeficiencyProof as DeficiencyProof
 from ._design import SCALE as SCALE
 from ._design import SPARE as SPARE
@@ -41,9 +40,9 @@ from ._groups import GroupsProof as GroupsProof
 from ._groups import images as images
 from ._inference import FrontierProof as FrontierProof
 from ._joint import JointNoiseProof as JointNoiseProof
-from ._map import MapLeakageProof as MapLeakageProof
-from ._map import Spread as Spread
-from ._map import map_products as map_products
+from ._map_leakage import MapLeakageProof as MapLeakageProof
+from ._map_leakage import Spread as Spread
+from ._map_leakage import map_products as map_products
 from ._neighbours import Neighbours as Neighbours
 from ._neighbours import binary_digits as binary_digits
 from ._neighbours import forest_excess as forest_excess
@@ -84,7 +83,7 @@ from ._refinement import sizes_forbid as sizes_forbid
 from ._regret import RegretProof as RegretProof
 from ._released import ReleasedProof as ReleasedProof
 from ._response_guess import ResponseGuessProof as ResponseGuessProof
-from ._sampled import RunsProof as RunsProof
+from ._runs import RunsProof as RunsProof
 from ._space import Decay as Decay
 from ._space import ProofSpace as ProofSpace
 from ._space import exact_power as exact_power
@@ -100,5 +99,6 @@ from ._universal_theorems import is_peaked as is_peaked
 from ._universal_theorems import is_single_crossing as is_single_crossing
 from ._universal_theorems import is_trivial as is_trivial
 from ._universal_theorems import line_order as line_order
+from ._vector_codes import CodesProof as CodesProof
 from ._worst import PACKINGS as PACKINGS
 from ._worst import WorstLeakageProof as WorstLeakageProof

@@ -20,7 +20,7 @@ import numpy as np
 
 from sievert.arrays import AnyArray, ObjectArray
 from sievert.errors import FileError
-from sievert.numerics import brief, decimal, exp_above, file_path
+from sievert.numerics import abbreviated, decimal, exp_above, file_path
 from sievert.proofs._reading import fractions, listed, parse_json, require_plain
 from sievert.results import Result
 
@@ -165,7 +165,7 @@ class Proof(ABC):
 
 def _reason(problem: BaseException) -> str:
     """Why a proof is refused; a Python error alone ("'y'") says its type too."""
-    text = brief(str(problem)).strip("'\"") if len(str(problem)) > 300 else str(problem)
+    text = abbreviated(str(problem)).strip("'\"") if len(str(problem)) > 300 else str(problem)
     if isinstance(problem, OverflowError):
         return f"a number overflows ({text})"
     return text if isinstance(problem, ValueError) and text else f"{type(problem).__name__} {text}".strip()
@@ -187,13 +187,13 @@ def proof_from_dict(content: dict[str, Any]) -> Proof:
     kind = content.get("kind")
     known = _kinds()
     if not isinstance(kind, str) or kind not in known:
-        raise FileError(f"proof kind {brief(kind)} is unknown; known are {', '.join(sorted(known))}")
+        raise FileError(f"proof kind {abbreviated(kind)} is unknown; known are {', '.join(sorted(known))}")
     about = content.get("about")
     if not (about is None or isinstance(about, str)):
-        raise FileError(f"about is {brief(about)}; it must be the digest of a question")
+        raise FileError(f"about is {abbreviated(about)}; it must be the digest of a question")
     options = content.get("options", {})
     if not isinstance(options, dict) or not all(isinstance(v, str | int | float) for v in options.values()):
-        raise FileError(f"options is {brief(options)}; it must be a table of what a command was told")
+        raise FileError(f"options is {abbreviated(options)}; it must be a table of what a command was told")
     try:
         require_plain(content)
         return known[kind].from_data(content).with_identity(about, options)
@@ -217,7 +217,7 @@ def load_proof(path: str | Path) -> Proof:
     except OSError as problem:
         raise FileError(f"{target}: cannot be read ({problem.strerror})") from None
     except ValueError as problem:
-        raise FileError(f"{brief(str(path))} cannot be read ({problem})") from None
+        raise FileError(f"{abbreviated(str(path))} cannot be read ({problem})") from None
     if len(content) > LARGEST_FILE:
         raise FileError(f"{target}: is larger than {LARGEST_FILE:,} bytes, the limit for proofs")
     try:

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sievert.arrays import IndexArray, IntArray
-from sievert.channels import GeometricLaw, NoiseChannel, NoiseLaw, QuantileNoise, SeveralNoise, StaircaseLaw
+from sievert.channels import GeometricLaw, JointNoise, NoiseChannel, NoiseLaw, QuantileNoise, StaircaseLaw
 from sievert.errors import TooLargeError
 from sievert.proofs._base import Proof, growth
 from sievert.proofs._reading import entries, fraction, listed, whole
@@ -56,7 +56,7 @@ class JointNoiseProof(Proof):
     pair: tuple[int, int]
 
     @staticmethod
-    def of(noise: SeveralNoise) -> Proof | None:
+    def of(noise: JointNoise) -> Proof | None:
         """That the noise is enough; None where nothing moves, no ε is, or too many values would be listed."""
         if not noise.keeps_eps or not noise.joint.exact or not noise.joint.cost or noise.policy.constrained:
             return None
@@ -190,7 +190,7 @@ def _stairs(steps: Any, width: int) -> Any:
     return -(-np.abs(steps) // width)
 
 
-def _edges(noise: SeveralNoise, profile: IntArray) -> tuple[tuple[int, int, Fraction], ...] | None:
+def _edges(noise: JointNoise, profile: IntArray) -> tuple[tuple[int, int, Fraction], ...] | None:
     """Neighbouring profiles, each pair once at its least distance; None: any two."""
     policy = noise.policy
     if policy.record_metric.uniform_distance == 1:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sievert.numerics import as_fraction, brief
+from sievert.numerics import abbreviated, as_fraction
 
 __all__ = [
     "entries",
@@ -64,7 +64,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            raise ValueError(f"the key {brief(key)} stands twice")
+            raise ValueError(f"the key {abbreviated(key)} stands twice")
         found[key] = value
     return found
 
@@ -76,7 +76,7 @@ def _no_constant(text: str) -> float:
 def _finite(text: str) -> float:
     value = float(text)
     if math.isinf(value):
-        raise ValueError(f"{brief(text)} is beyond the largest float")
+        raise ValueError(f"{abbreviated(text)} is beyond the largest float")
     return value
 
 
@@ -102,7 +102,7 @@ def require_plain(content: Any) -> None:
                 if not math.isfinite(item):
                     raise ValueError(f"{item} is not a finite number")
             elif not (item is None or isinstance(item, str | int)):
-                raise ValueError(f"{brief(item)} is no part of a proof")
+                raise ValueError(f"{abbreviated(item)} is no part of a proof")
         if not deeper:
             return
         level = deeper
@@ -114,13 +114,13 @@ def fraction(value: Any) -> Fraction:
     if isinstance(value, str):
         above, bar, below = value.partition("/")
         if max(len(above), len(below)) > MOST_DIGITS + 1:
-            raise ValueError(f"{brief(value)} has more than {MOST_DIGITS} digits")
+            raise ValueError(f"{abbreviated(value)} has more than {MOST_DIGITS} digits")
         if _is_digits(above.removeprefix("-")) and (_is_digits(below) or not bar):
             if bar and not int(below):
-                raise ValueError(f"{brief(value)} divides by 0")
+                raise ValueError(f"{abbreviated(value)} divides by 0")
             return Fraction(int(above), int(below or 1))
         if DECIMAL.fullmatch(value) is None:
-            raise ValueError(f"{brief(value)} is not a number")
+            raise ValueError(f"{abbreviated(value)} is not a number")
     if isinstance(value, bool):
         raise ValueError(f"{value} is not a number")
     return as_fraction(value)
@@ -133,7 +133,7 @@ def _is_digits(text: str) -> bool:
 def fractions(values: Any) -> tuple[Fraction, ...]:
     """A list of exact numbers."""
     if not isinstance(values, list | tuple | np.ndarray):
-        raise ValueError(f"{brief(values)} must be a list")
+        raise ValueError(f"{abbreviated(values)} must be a list")
     return tuple(fraction(value) for value in values)
 
 
@@ -145,21 +145,21 @@ def whole(value: Any, least: int = 0, most: int | None = None) -> int:
         value = int(value)
     if type(value) is not int or value < least or (most is not None and value > most):
         rule = f"≥ {least}" if most is None else f"from {least} to {most}"
-        raise ValueError(f"{brief(value)} must be a whole number {rule}")
+        raise ValueError(f"{abbreviated(value)} must be a whole number {rule}")
     return value
 
 
 def flag(value: Any) -> bool:
     """True or false, not something that counts as one of them."""
     if not isinstance(value, bool):
-        raise ValueError(f"{brief(value)} must be true or false")
+        raise ValueError(f"{abbreviated(value)} must be true or false")
     return value
 
 
 def listed(values: Any) -> Any:
     """A list, not a text or a dictionary that can be read like one."""
     if not isinstance(values, list | tuple | np.ndarray):
-        raise ValueError(f"{brief(values)} must be a list")
+        raise ValueError(f"{abbreviated(values)} must be a list")
     return values
 
 
@@ -174,7 +174,7 @@ def entries(values: Any, length: int | None = None) -> list[Any]:
 def named(value: Any) -> dict[str, Any]:
     """A dictionary, not a list of pairs that can be read like one."""
     if not isinstance(value, dict):
-        raise ValueError(f"{brief(value)} must be an object")
+        raise ValueError(f"{abbreviated(value)} must be an object")
     return value
 
 
@@ -200,7 +200,9 @@ def _require_numbers(values: Any) -> None:
     while level:
         for value in level:
             if isinstance(value, bool) or (isinstance(value, int) and abs(value) >= LARGEST_WHOLE):
-                raise ValueError(f"{brief(value)} in a list of the proof is not a number that it may have")
+                raise ValueError(
+                    f"{abbreviated(value)} in a list of the proof is not a number that it may have"
+                )
         level = [inner for value in level if isinstance(value, list | tuple) for inner in value]
 
 

@@ -30,8 +30,8 @@ from sievert.proofs._space import ProofSpace, exact_power
 __all__ = [
     "BetterForPriorProof",
     "LargestGapProof",
-    "Setting",
     "UniversalProof",
+    "UniversalProofBase",
     "best_loss",
 ]
 
@@ -54,7 +54,7 @@ def _whole(row: ObjectArray) -> list[int]:
 
 
 @dataclass(frozen=True, eq=False)
-class Setting(Proof):
+class UniversalProofBase(Proof):
     """What all proofs of this kind are about: the constraints, the mechanism [input, output] and the loss."""
 
     space: ProofSpace
@@ -100,7 +100,7 @@ class Setting(Proof):
                 if (table[x] < factor * table[z]).any():
                     raise ValueError(f"{name} is not private between points {x} and {z}")
 
-    def require_same(self, other: Setting) -> None:
+    def require_same(self, other: UniversalProofBase) -> None:
         """ValueError unless another proof is about the same mechanism, loss, constraints and alpha."""
         if self.setting() != other.setting():
             raise ValueError("the parts of the proof are about different mechanisms, losses or metrics")
@@ -176,7 +176,7 @@ class Setting(Proof):
 
 
 @dataclass(frozen=True, eq=False)
-class UniversalProof(Setting):
+class UniversalProof(UniversalProofBase):
     """A mechanism that is best, up to a gap, whatever the prior: corners of its cells, with prices."""
 
     kind: ClassVar[str] = "universal optimality"
@@ -227,7 +227,7 @@ class UniversalProof(Setting):
 
 
 @dataclass(frozen=True, eq=False)
-class BetterForPriorProof(Setting):
+class BetterForPriorProof(UniversalProofBase):
     """A prior for which another private mechanism loses less."""
 
     kind: ClassVar[str] = "better for a prior"

@@ -17,7 +17,7 @@ from sievert.arrays import ObjectArray
 from sievert.proofs._base import Proof, proof_from_dict
 from sievert.proofs._reading import entries, listed, whole
 from sievert.proofs._space import ProofSpace, exact_power
-from sievert.proofs._universal import Setting, UniversalProof
+from sievert.proofs._universal import UniversalProof, UniversalProofBase
 
 __all__ = [
     "QuotientProof",
@@ -31,7 +31,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, eq=False)
-class QuotientProof(Setting):
+class QuotientProof(UniversalProofBase):
     """A mechanism, metric and loss that do not tell inputs of one block apart, and a proof about one of each.
 
     Averaging the rows of any private mechanism over a block, weighted by prior and loss, keeps it private
@@ -112,7 +112,7 @@ def _alike(first: ObjectArray, second: ObjectArray) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class UniversalByTheoremProof(Setting):
+class UniversalByTheoremProof(UniversalProofBase):
     """A mechanism to which a theorem applies; `witness` is what the theorem asks to be shown."""
 
     kind: ClassVar[str] = "universal optimality by theorem"

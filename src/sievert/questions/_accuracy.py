@@ -8,18 +8,18 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from sievert.channels import GaussianLaw, GeometricLaw, Privacy
+from sievert.channels import EpsilonOrAlpha, GaussianLaw, GeometricLaw
 from sievert.errors import MechanismError
 from sievert.limits import explain
 from sievert.mechanisms import Accuracy, geometric_law, largest_scale, least_level, squared_sensitivity
-from sievert.numerics import brief, choice, non_negative, number
-from sievert.questions.explain import ClaimReport, NoiseNeeded, explain_file, report_of
+from sievert.numerics import abbreviated, choice, non_negative, number
+from sievert.questions.explain import ExplainAnswer, NoiseNeeded, explain_file, report_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from sievert.channels import NoiseLaw
-    from sievert.files import Scenario
+    from sievert.files import PolicyScenario
 
 __all__ = ["accuracy_asked", "accurate_report"]
 
@@ -32,14 +32,14 @@ def accuracy_asked(within: float, confidence: float | None = None, of: str | Non
     """
     share = 0.95 if confidence is None else confidence
     if not 0 < share < 1:
-        raise MechanismError(f"--confidence is {brief(confidence)}; give a number between 0 and 1")
+        raise MechanismError(f"--confidence is {abbreviated(confidence)}; give a number between 0 and 1")
     which: Any = choice("--of", "cell" if of is None else of, ("cell", "all", "total"), MechanismError)
     return Accuracy(within=non_negative("--accuracy", within, MechanismError), confidence=share, of=which)
 
 
 def accurate_report(
-    accuracy: Accuracy, cells: int = 1, scenario: Scenario | None = None, releases: int | None = None
-) -> ClaimReport:
+    accuracy: Accuracy, cells: int = 1, scenario: PolicyScenario | None = None, releases: int | None = None
+) -> ExplainAnswer:
     """What noise of some accuracy gives away: of a file's table, or of a histogram of so many cells (1: of a
     count), one of whose records is replaced."""
     law: Callable[[Fraction], NoiseLaw]
@@ -72,7 +72,7 @@ def accurate_report(
 
 
 def _on_step(moved: int, eps: Fraction) -> GeometricLaw:
-    return GeometricLaw(Privacy(float(eps / moved), None, exact_eps=eps / moved))
+    return GeometricLaw(EpsilonOrAlpha(float(eps / moved), None, exact_eps=eps / moved))
 
 
 def _up(value: Fraction) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sievert.numerics import at_most_percent, in_percent
-from sievert.observations import SimulatedGain
+from sievert.observations import SimulatedVulnerability
 
 __all__ = ["SAYS_NOTHING", "bounded_words", "finely", "guess_beside"]
 
@@ -13,7 +13,7 @@ __all__ = ["SAYS_NOTHING", "bounded_words", "finely", "guess_beside"]
 SAYS_NOTHING = 1 - 5e-4
 
 
-def guess_beside(value: float, exact: bool, drawn: SimulatedGain | None) -> str:
+def guess_beside(value: float, exact: bool, drawn: SimulatedVulnerability | None) -> str:
     """The probability of a right guess: exactly, or at most and by simulation."""
     if exact:
         return in_percent(value)
@@ -21,11 +21,11 @@ def guess_beside(value: float, exact: bool, drawn: SimulatedGain | None) -> str:
 
 
 def bounded_words(
-    bound: str, says_something: bool, drawn: SimulatedGain | None, amount: Callable[[float], str]
+    bound: str, says_something: bool, drawn: SimulatedVulnerability | None, amount: Callable[[float], str]
 ) -> str:
     """A bound with the simulation beside it; where it says nothing, the simulation and that.
 
-    >>> found = SimulatedGain("identity", 0.5617, 0.5563, 0.567, 20_000, 10)
+    >>> found = SimulatedVulnerability("identity", 0.5617, 0.5563, 0.567, 20_000, 10)
     >>> guess_beside(1.0, False, found)
     'about 56.2% (simulated: 55.6% to 56.7%; no bound below 100%)'
     >>> guess_beside(0.7, False, found)

@@ -17,12 +17,12 @@ import numpy as np
 from sievert.arrays import FloatArray
 from sievert.channels import Channel, PlanarNoise, TableNoise
 from sievert.errors import SievertError, TooLargeError
-from sievert.files import Scenario
+from sievert.files import PolicyScenario
 from sievert.observations import RepeatedGuess
-from sievert.questions._seen import Seen, belief_of, seen
+from sievert.questions._seen import Analysis, analysis_of, belief_of
 from sievert.results import Result
 
-__all__ = ["GuessCurve", "MapOfNoise", "NoiseOfCell", "guess_by_eps", "guess_by_releases", "noise_picture"]
+__all__ = ["GuessCurve", "NoiseCurve", "NoiseMap", "guess_by_eps", "guess_by_releases", "noise_curve"]
 
 # A curve may take this many seconds; of a slower one the first points are drawn.
 CURVE_SECONDS = 3.0
@@ -51,7 +51,7 @@ class GuessCurve(Result):
     ever: float | None = None
 
 
-def guess_by_releases(view: Seen, most: int | None = None) -> GuessCurve | None:
+def guess_by_releases(view: Analysis, most: int | None = None) -> GuessCurve | None:
     """The guess after one release, two, … `most`; by default beyond the file's own where that is quick."""
     scenario = view.scenario
     count = scenario.observations
@@ -82,7 +82,7 @@ def guess_by_releases(view: Seen, most: int | None = None) -> GuessCurve | None:
     )
 
 
-def guess_by_eps(view: Seen) -> GuessCurve | None:
+def guess_by_eps(view: Analysis) -> GuessCurve | None:
     """The guess after one release of the file's family at other ε; None where it has no other."""
     scenario, here = view.scenario, view.epsilon.nats
     if not 0 < here < math.inf or scenario.mechanism.with_eps(here) is None:
@@ -99,7 +99,7 @@ def guess_by_eps(view: Seen) -> GuessCurve | None:
     return GuessCurve((0.0, *eps), (before, *guesses), (True, *exact), before, at, limit)
 
 
-def _at_levels(scenario: Scenario, here: float) -> Iterator[tuple[float, float, bool]]:
+def _at_levels(scenario: PolicyScenario, here: float) -> Iterator[tuple[float, float, bool]]:
     """The file's own ε and the ends of the curve first, then what lies between them, evenly."""
     start = time.perf_counter()
     levels = (3 * here * (np.arange(1, EPS_POINTS + 1) / EPS_POINTS) ** 2).tolist()
@@ -108,12 +108,12 @@ def _at_levels(scenario: Scenario, here: float) -> Iterator[tuple[float, float, 
         if time.perf_counter() - start > CURVE_SECONDS:
             return
         with suppress(SievertError):
-            record = seen(scenario.at_eps(eps)).record
+            record = analysis_of(scenario.at_eps(eps)).record
             yield eps, record.after, not record.is_bound
 
 
 @dataclass(frozen=True)
-class NoiseOfCell(Result):
+class NoiseCurve(Result):
     """The noise in one number, in its own unit, and what it lets somebody believe.
 
     Attributes
@@ -134,7 +134,7 @@ class NoiseOfCell(Result):
 
 
 @dataclass(frozen=True)
-class MapOfNoise(Result):
+class NoiseMap(Result):
     """Where a place in the middle of the region is released: metres from it, and each cell's probability."""
 
     east: tuple[float, ...]
@@ -143,13 +143,13 @@ class MapOfNoise(Result):
 
 
 @singledispatch
-def noise_picture(channel: Channel, view: Seen) -> NoiseOfCell | MapOfNoise | None:
+def noise_curve(channel: Channel, view: Analysis) -> NoiseCurve | NoiseMap | None:
     """What the noise looks like; None for a channel with a list, which is drawn itself."""
     return None
 
 
-@noise_picture.register
-def _of_cell(noise: TableNoise, view: Seen) -> NoiseOfCell | None:
+@noise_curve.register
+def _of_cell(noise: TableNoise, view: Analysis) -> NoiseCurve | None:
     scenario, belief = view.scenario, belief_of(view.scenario)
     law, step = noise.law, float(noise.statistic.step)
     if not math.isfinite(law.deviation):
@@ -165,7 +165,7 @@ def _of_cell(noise: TableNoise, view: Seen) -> NoiseOfCell | None:
     place = int(likeliest[len(likeliest) // 2])
     after = _believed(noise, belief, place)
     shown = _shown(after, place)
-    return NoiseOfCell(
+    return NoiseCurve(
         tuple((steps * step).tolist()),
         tuple(chances.tolist()),
         law.radius(confidence) * step,
@@ -199,8 +199,8 @@ def _shown(after: FloatArray, place: int) -> list[int]:
     return [int(i) for i in np.unique(np.append(spaced, place))]
 
 
-@noise_picture.register
-def _of_map(noise: PlanarNoise, view: Seen) -> MapOfNoise | None:
+@noise_curve.register
+def _of_map(noise: PlanarNoise, view: Analysis) -> NoiseMap | None:
     rows, columns = noise.region.shape
     middle = rows // 2, columns // 2
     try:
@@ -212,7 +212,7 @@ def _of_map(noise: PlanarNoise, view: Seen) -> MapOfNoise | None:
     window = law[south : middle[0] + half + 1, west : middle[1] + half + 1]
     east = (np.arange(west, west + window.shape[1]) - middle[1]) * noise.region.cell
     north = (np.arange(south, south + window.shape[0]) - middle[0]) * noise.region.cell
-    return MapOfNoise(tuple(east.tolist()), tuple(north.tolist()), window)
+    return NoiseMap(tuple(east.tolist()), tuple(north.tolist()), window)
 
 
 def _reach(law: FloatArray, middle: tuple[int, int]) -> int:

@@ -16,21 +16,21 @@ import numpy as np
 from sievert.arrays import IndexArray
 from sievert.design import optimal_mechanism
 from sievert.errors import FileError
-from sievert.files import TextScenario
+from sievert.files import DocumentsScenario
 from sievert.measures import losses
 from sievert.numerics import exp_or_infinity, in_nats, in_percent, in_releases, positive, probability, whole
 from sievert.proofs import Proof
-from sievert.questions._answer import Answer
+from sievert.questions._answer_base import Answer
 from sievert.questions._document_attack import equal_success
 from sievert.questions._document_audit import (
     SEED,
     TRIED,
-    guess_at,
+    guess_at_nats,
     nats_within,
     reference_nats,
     varied_nats,
 )
-from sievert.questions._largest_level import largest_level
+from sievert.questions._max_level import max_level
 from sievert.text import (
     MEANINGFUL,
     Embedding,
@@ -65,7 +65,7 @@ class DocumentsAnswer(Answer):
     private: bool = False
 
 
-def about_documents(question: str, scenario: TextScenario, **given: Any) -> DocumentsAnswer:
+def about_documents(question: str, scenario: DocumentsScenario, **given: Any) -> DocumentsAnswer:
     """The answer to a question other than the audit, or a refusal that says why."""
     scenario.check()
     found: dict[str, Callable[..., DocumentsAnswer]] = {
@@ -82,7 +82,7 @@ def _said(nats: float) -> str:
     return "No bound in nats" if math.isinf(nats) else in_nats(nats)
 
 
-def _proof(scenario: TextScenario, nats: float, releases: int = 1) -> tuple[Proof | None, str]:
+def _proof(scenario: DocumentsScenario, nats: float, releases: int = 1) -> tuple[Proof | None, str]:
     """The promise between the references with its plans, or why there is none."""
     if not scenario.references or len(scenario.references) < SMALLEST_GUESS:
         return None, NO_REFERENCES
@@ -93,7 +93,7 @@ def _proof(scenario: TextScenario, nats: float, releases: int = 1) -> tuple[Proo
 
 
 def _explain(
-    scenario: TextScenario,
+    scenario: DocumentsScenario,
     eps: float | None = None,
     releases: int | None = None,
     guess: float | None = None,
@@ -105,15 +105,15 @@ def _explain(
     many = 1 if releases is None else whole("releases", releases)
     once, candidates = reference_nats(asked)
     nats = many * once
-    after = guess_at(nats, candidates)
+    after = guess_at_nats(nats, candidates)
     about = "the references" if scenario.references else "two documents that differ in one near word"
-    rows = {v: guess_at(nats, v) for v in (2, 10, 100, 1000)}
+    rows = {v: guess_at_nats(nats, v) for v in (2, 10, 100, 1000)}
     lines = [
         f"Among {v} authors, each as likely: {in_percent(1 / v)} before, {in_percent(p)} after at most."
         for v, p in rows.items()
     ]
     times = "" if many == 1 else f" after {many} releases"
-    lines += [str(largest_level(scenario))] if _is_solved(scenario, once) and many == 1 else []
+    lines += [str(max_level(scenario))] if _is_solved(scenario, once) and many == 1 else []
     certificate, why = _proof(asked, nats, many)
     return DocumentsAnswer(
         "explain",
@@ -129,7 +129,7 @@ def _explain(
         },
         tuple(lines),
         nats <= MEANINGFUL,
-        tuple((level, guess_at(level, candidates)) for level in (0.1, 0.3, 1.0, 3.0, 5.0, 10.0)),
+        tuple((level, guess_at_nats(level, candidates)) for level in (0.1, 0.3, 1.0, 3.0, 5.0, 10.0)),
         "nats between two documents",
         certificate,
         why,
@@ -137,14 +137,14 @@ def _explain(
     )
 
 
-def _is_solved(scenario: TextScenario, nats: float) -> bool:
+def _is_solved(scenario: DocumentsScenario, nats: float) -> bool:
     """Whether [accept] has a limit that some ε keeps and another does not."""
     accept = scenario.document.accept
     limited = accept is not None and (accept.nats is not None or accept.guess is not None)
     return limited and bool(scenario.references) and 0 < nats < math.inf
 
 
-def _weakest(scenario: TextScenario, guess: float, releases: int) -> DocumentsAnswer:
+def _weakest(scenario: DocumentsScenario, guess: float, releases: int) -> DocumentsAnswer:
     """Backwards: the largest ε at which nobody guesses better; nats are proportional to ε."""
     once, candidates = varied_nats(scenario)
     own = scenario.mechanism.eps
@@ -166,7 +166,7 @@ def _weakest(scenario: TextScenario, guess: float, releases: int) -> DocumentsAn
     )
 
 
-def _limits(scenario: TextScenario, eps: float | None = None) -> DocumentsAnswer:
+def _limits(scenario: DocumentsScenario, eps: float | None = None) -> DocumentsAnswer:
     level = scenario.mechanism.eps if eps is None else positive("eps", eps)
     shown = scenario.mechanism.publishes
     if shown is not None:
@@ -195,7 +195,7 @@ def _limits(scenario: TextScenario, eps: float | None = None) -> DocumentsAnswer
 
 
 def _limits_of_clusters(
-    scenario: TextScenario, level: float, shown: IndexArray, eps: float | None
+    scenario: DocumentsScenario, level: float, shown: IndexArray, eps: float | None
 ) -> DocumentsAnswer:
     """What clusters show adds up: the largest entries of a column lie in its cluster."""
     vectors = scenario.embedding.vectors
@@ -220,10 +220,10 @@ def _limits_of_clusters(
     )
 
 
-def _breach(scenario: TextScenario, observations: Sequence[int] | None = None) -> DocumentsAnswer:
+def _breach(scenario: DocumentsScenario, observations: Sequence[int] | None = None) -> DocumentsAnswer:
     nats, candidates = reference_nats(scenario)
     counts = tuple(observations or RELEASES)
-    guesses = {k: guess_at(k * nats, candidates) for k in counts}
+    guesses = {k: guess_at_nats(k * nats, candidates) for k in counts}
     until = next((k for k, guess in guesses.items() if guess >= 0.9), None)
     said = f"after {in_releases(until)}" if until else f"not within {in_releases(counts[-1])}"
     certificate, why = _proof(scenario, nats, counts[-1])
@@ -246,7 +246,7 @@ def _breach(scenario: TextScenario, observations: Sequence[int] | None = None) -
     )
 
 
-def _design(scenario: TextScenario, eps: float | None = None) -> DocumentsAnswer:
+def _design(scenario: DocumentsScenario, eps: float | None = None) -> DocumentsAnswer:
     level, table = scenario.mechanism.eps if eps is None else positive("eps", eps), scenario.embedding
     families = _families(scenario, level)
     rows = {
@@ -303,13 +303,13 @@ def _design(scenario: TextScenario, eps: float | None = None) -> DocumentsAnswer
     )
 
 
-def _families(scenario: TextScenario, level: float) -> dict[str, WordFamily]:
+def _families(scenario: DocumentsScenario, level: float) -> dict[str, WordFamily]:
     """The mechanisms of a file that promise ε for all words, by name."""
     found = [kind.usual(level, scenario.embedding) for kind in WordFamily.classes()]
     return {str(family.declared().name): family for family in found if family is not None}
 
 
-def _infer(scenario: TextScenario) -> DocumentsAnswer:
+def _infer(scenario: DocumentsScenario) -> DocumentsAnswer:
     raise FileError(
         f"{scenario.source}: [documents] has no [inference]; what a release tells about author or topic is "
         "shown by `sievert attack`, and bounded by `sievert explain`"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sievert.errors import FileError
-from sievert.files import AttackModel, TextScenario
+from sievert.files import AttackModel, DocumentsScenario
 from sievert.numerics import positive
 from sievert.tables import TextSource
 from sievert.text import AttackBench, Corpus, WordFamily, attack, presidents, read_corpus
@@ -22,7 +22,7 @@ FACTORS = (0.125, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 4.0)
 
 
 def attack_documents(
-    scenario: TextScenario, eps: list[float] | None = None, device: str | None = None
+    scenario: DocumentsScenario, eps: list[float] | None = None, device: str | None = None
 ) -> AttackBench:
     """What attackers find in the documents of the file, whose authors are their folders or a column."""
     scenario.check()
@@ -33,7 +33,7 @@ def attack_documents(
 
 
 def _bench(
-    scenario: TextScenario, family: WordFamily, levels: Sequence[float], device: str | None = None
+    scenario: DocumentsScenario, family: WordFamily, levels: Sequence[float], device: str | None = None
 ) -> AttackBench:
     model = scenario.document.attack or AttackModel()
     return attack(
@@ -52,7 +52,7 @@ def _bench(
     )
 
 
-def _corpus(scenario: TextScenario, model: AttackModel) -> Corpus:
+def _corpus(scenario: DocumentsScenario, model: AttackModel) -> Corpus:
     """Known and unknown documents of authors, with their topics."""
     if model.corpus is not None:
         return presidents()
@@ -73,7 +73,7 @@ def _corpus(scenario: TextScenario, model: AttackModel) -> Corpus:
     return Corpus(corpus.known, corpus.unknown, model.topics)
 
 
-def equal_success(scenario: TextScenario) -> dict[str, Any] | None:
+def equal_success(scenario: DocumentsScenario) -> dict[str, Any] | None:
     """For each mechanism the largest ε tried where no attacker finds more authors than [attack] success.
 
     None where the file names no success: then no private document is read.

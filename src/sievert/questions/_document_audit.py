@@ -13,18 +13,25 @@ from itertools import combinations
 import numpy as np
 
 from sievert.errors import FileError
-from sievert.files import TextScenario
+from sievert.files import DocumentsScenario
 from sievert.numerics import in_nats, in_percent
 from sievert.results import Result
-from sievert.text import Profile, Promise, promise, promised, replacement_profile, verdict
+from sievert.text import (
+    DocumentGuarantee,
+    Profile,
+    document_guarantee,
+    promised,
+    replacement_profile,
+    verdict,
+)
 
 __all__ = [
     "SEED",
     "TRIED",
     "DocumentsAudit",
-    "Pair",
+    "ReferencePair",
     "audit_documents",
-    "guess_at",
+    "guess_at_nats",
     "nats_within",
     "profile_of",
     "reference_nats",
@@ -38,12 +45,12 @@ TRIED, SEED = 400, 1
 
 
 @dataclass(frozen=True)
-class Pair(Result):
+class ReferencePair(Result):
     """What is promised between two reference documents."""
 
     first: str
     second: str
-    promise: Promise
+    promise: DocumentGuarantee
 
     def __str__(self) -> str:
         return f"{self.first} and {self.second}: {self.promise}"
@@ -77,7 +84,7 @@ class DocumentsAudit(Result):
     tight_eps: float | None
     length: str
     word_nats: float
-    pairs: tuple[Pair, ...]
+    pairs: tuple[ReferencePair, ...]
     worst: float | None
     guess: float | None
     profile: Profile
@@ -100,13 +107,13 @@ class DocumentsAudit(Result):
         return f"Between the references at most {in_nats(self.worst)}: {verdict(self.worst)}."
 
 
-def audit_documents(scenario: TextScenario) -> DocumentsAudit:
+def audit_documents(scenario: DocumentsScenario) -> DocumentsAudit:
     """What the file promises for its references, next to what it does to words."""
     scenario.check()
     mechanism, length = scenario.mechanism, scenario.length
     pairs = _pairs(scenario)
     worst = max((pair.promise.nats for pair in pairs), default=None)
-    guess = None if worst is None else guess_at(worst, len(scenario.references))
+    guess = None if worst is None else guess_at_nats(worst, len(scenario.references))
     failed = _failed(scenario, worst, guess)
     return DocumentsAudit(
         scenario.title,
@@ -131,7 +138,7 @@ def audit_documents(scenario: TextScenario) -> DocumentsAudit:
     )
 
 
-def guess_at(nats: float, candidates: int) -> float:
+def guess_at_nats(nats: float, candidates: int) -> float:
     """Which of several it is, each as likely before: e^L/(e^L + v - 1) at most."""
     return 1 / (1 + (candidates - 1) * math.exp(-nats))
 
@@ -146,7 +153,7 @@ def nats_within(guess: float, candidates: int, what: str) -> float:
     return math.log(guess) + math.log(candidates - 1) - math.log1p(-guess) if guess < 1 else math.inf
 
 
-def _failed(scenario: TextScenario, worst: float | None, guess: float | None) -> tuple[str, ...]:
+def _failed(scenario: DocumentsScenario, worst: float | None, guess: float | None) -> tuple[str, ...]:
     accept = scenario.document.accept
     if accept is None:
         return ()
@@ -160,12 +167,12 @@ def _failed(scenario: TextScenario, worst: float | None, guess: float | None) ->
     return tuple(found)
 
 
-def _tight(scenario: TextScenario) -> float | None:
+def _tight(scenario: DocumentsScenario) -> float | None:
     """The least ε that holds, where the channel is known and its pairs of words are few enough."""
     return scenario.mechanism.tight() if scenario.embedding.size <= LARGEST_TIGHT else None
 
 
-def _near_word(scenario: TextScenario) -> float:
+def _near_word(scenario: DocumentsScenario) -> float:
     """How far a public word is from its nearest neighbour that a release hides it among, median over some."""
     table, shown = scenario.embedding, scenario.mechanism.publishes
     places = range(0, table.size, max(1, table.size // 200))[:200]
@@ -178,7 +185,7 @@ def _near_word(scenario: TextScenario) -> float:
     return float(np.median(distances)) if distances else 0.0
 
 
-def _length_words(scenario: TextScenario) -> str:
+def _length_words(scenario: DocumentsScenario) -> str:
     length = scenario.length
     words = {
         None: "published: documents of different lengths are told apart",
@@ -189,7 +196,7 @@ def _length_words(scenario: TextScenario) -> str:
     return words[length.rule]
 
 
-def _notes(scenario: TextScenario) -> tuple[str, ...]:
+def _notes(scenario: DocumentsScenario) -> tuple[str, ...]:
     notes = [
         "The promise is about bags: words in lower case without stop words, order and unknown words; its "
         "size counts known words only.",
@@ -210,7 +217,7 @@ def _notes(scenario: TextScenario) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def profile_of(scenario: TextScenario, eps: float | None = None) -> Profile:
+def profile_of(scenario: DocumentsScenario, eps: float | None = None) -> Profile:
     """What becomes of public words."""
     mechanism, model = scenario.mechanism, scenario.document.mechanism
     return replacement_profile(
@@ -223,14 +230,14 @@ def profile_of(scenario: TextScenario, eps: float | None = None) -> Profile:
     )
 
 
-def reference_nats(scenario: TextScenario) -> tuple[float, int]:
+def reference_nats(scenario: DocumentsScenario) -> tuple[float, int]:
     """The worst pair of references and how many there are; without them one word and its nearest."""
     scenario.check()
     worst = max((pair.promise.nats for pair in _pairs(scenario)), default=None)
     return (_word_nats(scenario), 2) if worst is None else (worst, len(scenario.references))
 
 
-def varied_nats(scenario: TextScenario) -> tuple[float, int]:
+def varied_nats(scenario: DocumentsScenario) -> tuple[float, int]:
     """The same where another ε changes them; refused where none does."""
     once, candidates = reference_nats(scenario)
     if math.isinf(once) or once <= 0:
@@ -241,15 +248,15 @@ def varied_nats(scenario: TextScenario) -> tuple[float, int]:
     return once, candidates
 
 
-def _pairs(scenario: TextScenario) -> tuple[Pair, ...]:
+def _pairs(scenario: DocumentsScenario) -> tuple[ReferencePair, ...]:
     """What is promised of every two references."""
     return tuple(
-        Pair(a, b, promise(first, second, scenario.mechanism, scenario.length))
+        ReferencePair(a, b, document_guarantee(first, second, scenario.mechanism, scenario.length))
         for (a, first), (b, second) in combinations(scenario.references, 2)
     )
 
 
-def _word_nats(scenario: TextScenario) -> float:
+def _word_nats(scenario: DocumentsScenario) -> float:
     """Between two documents that differ in one word and its nearest, however often it is drawn."""
     drawn = (scenario.length.size or 1) if scenario.length.rule == "sample" else 1
     return scenario.mechanism.eps * _near_word(scenario) * drawn

@@ -17,10 +17,10 @@ import numpy as np
 from sievert.channels import Channel
 from sievert.errors import EstimationError, FileError
 from sievert.estimation import estimate, identifiability, likelihood_question, prove_likelihood
-from sievert.files import TextScenario
+from sievert.files import DocumentsScenario
 from sievert.numerics import require_size
 from sievert.proofs import LikelihoodProof
-from sievert.questions.estimate import FileEstimate
+from sievert.questions.estimate import EstimateAnswer
 from sievert.tables import cell_text, expanded, open_rows
 
 __all__ = ["documents_estimate_question", "estimate_documents", "prove_estimate"]
@@ -32,13 +32,13 @@ OTHER = "(another word)"
 
 
 def estimate_documents(
-    scenario: TextScenario,
+    scenario: DocumentsScenario,
     *,
     reports: Sequence[str | Path] = (),
     column: str | None = None,
     method: str | None = None,
     interval: str | None = None,
-) -> FileEstimate:
+) -> EstimateAnswer:
     """How often words stood in the documents, from what was released of them."""
     scenario.check()
     paths = expanded(reports) if reports else [scenario.released]
@@ -61,7 +61,7 @@ def estimate_documents(
         )
     except EstimationError as problem:
         raise FileError(f"{scenario.source}, estimate: {problem.in_file()}") from None
-    return FileEstimate(
+    return EstimateAnswer(
         scenario.title,
         scenario.mechanism.words(),
         found,
@@ -78,14 +78,14 @@ def estimate_documents(
     )
 
 
-def prove_estimate(scenario: TextScenario, result: FileEstimate) -> LikelihoodProof:
+def prove_estimate(scenario: DocumentsScenario, result: EstimateAnswer) -> LikelihoodProof:
     """How far the likelihood of the estimate can be from the greatest."""
     channel = _channel(scenario, sorted(word for word in result.reported))
     return prove_likelihood(result.estimate, list(result.groups), [channel])
 
 
 def documents_estimate_question(
-    scenario: TextScenario, reports: Sequence[str | Path] = (), column: str | None = None
+    scenario: DocumentsScenario, reports: Sequence[str | Path] = (), column: str | None = None
 ) -> dict[str, Any]:
     """What the proof of an estimate of these released documents is about; nothing is estimated."""
     counts, _ = _counted(expanded(reports) if reports else [scenario.released], column or COLUMN)
@@ -106,7 +106,7 @@ def _counted(paths: Sequence[Path], column: str) -> tuple[Counter[str], int]:
     return counts, rows
 
 
-def _channel(scenario: TextScenario, words: Sequence[Any]) -> Channel:
+def _channel(scenario: DocumentsScenario, words: Sequence[Any]) -> Channel:
     """From the words that were released to them, and to one output for all other words."""
     mechanism = scenario.mechanism
     require_size(

@@ -13,21 +13,21 @@ from typing import Any
 from sievert.channels import TableNoise
 from sievert.errors import EstimationError, FileError
 from sievert.estimation import TableEstimate, estimate_answer, estimate_table
-from sievert.files import EstimateModel, Scenario, added_noise
-from sievert.numerics import brief
+from sievert.files import EstimateModel, PolicyScenario, table_noise
+from sievert.numerics import abbreviated
 from sievert.policies import Statistic
 from sievert.results import Result
 from sievert.spaces import KnownLabels, as_float, worded
 from sievert.tables import cell_text, open_rows
 
-__all__ = ["FileTable", "table_estimate"]
+__all__ = ["TableEstimateAnswer", "table_estimate"]
 
 # What a released table calls its numbers.
 VALUE = "value"
 
 
 @dataclass(frozen=True, eq=False)
-class FileTable(Result):
+class TableEstimateAnswer(Result):
     """The released table of a file, adjusted.
 
     Attributes
@@ -52,8 +52,8 @@ class FileTable(Result):
 
 
 def table_estimate(
-    scenario: Scenario, paths: Sequence[Path], column: str | None, model: EstimateModel
-) -> FileTable:
+    scenario: PolicyScenario, paths: Sequence[Path], column: str | None, model: EstimateModel
+) -> TableEstimateAnswer:
     """Read the released table and adjust it."""
     if len(paths) != 1:
         raise FileError(
@@ -77,24 +77,26 @@ def table_estimate(
         )
     except EstimationError as problem:
         raise FileError(f"{paths[0]}: {problem.in_file()}") from None
-    return FileTable(
+    return TableEstimateAnswer(
         scenario.title, scenario.mechanism.words(), statistic.words, statistic.names, found, str(paths[0])
     )
 
 
-def _noise(scenario: Scenario) -> TableNoise | None:
+def _noise(scenario: PolicyScenario) -> TableNoise | None:
     """The noise that is added to the cells; None where the mechanism is a channel on a list."""
-    found = added_noise(scenario)
+    found = table_noise(scenario)
     return found if isinstance(found, TableNoise) else None
 
 
-def _of_list(scenario: Scenario, statistic: Statistic, values: list[Any], level: float) -> TableEstimate:
+def _of_list(
+    scenario: PolicyScenario, statistic: Statistic, values: list[Any], level: float
+) -> TableEstimate:
     channel = scenario.channel.finite()
     output = KnownLabels(channel.outputs).find(values[0]) if len(values) == 1 else _tuple(values)
     if output is None or output not in channel.outputs:
         said = values[0] if len(values) == 1 else tuple(values)
         raise EstimationError(
-            f"the released value {brief(said, worded)} is not one of the "
+            f"the released value {abbreviated(said, worded)} is not one of the "
             "mechanism's outputs; check that the table comes from this file"
         )
     cells = statistic.cells if statistic.names or len(values) > 1 else ((statistic.words,),)
@@ -141,7 +143,9 @@ def _cell(
 ) -> int:
     if not names:
         if found:
-            raise FileError(f"{where} is a second number; {brief('value')} of one row is the whole answer")
+            raise FileError(
+                f"{where} is a second number; {abbreviated('value')} of one row is the whole answer"
+            )
         return 0
     labels = tuple(labels.find(name) for labels, name in zip(known, names, strict=True))
     if labels not in place:
@@ -150,12 +154,13 @@ def _cell(
 
 
 def _named(names: Sequence[Any]) -> str:
-    return ", ".join(brief(name) for name in names)
+    return ", ".join(abbreviated(name) for name in names)
 
 
 def _check_noise(written: str, noise: TableNoise, where: str, column: str) -> None:
     if written.strip() != str(noise.written[1]):
         raise FileError(
-            f"{where} says {column} = {brief(written)}, but this file's noise has {noise.written[1]!s}; "
+            f"{where} says {column} = {abbreviated(written)}, but this file's noise has "
+            f"{noise.written[1]!s}; "
             "estimate with the file that released the table"
         )

@@ -12,11 +12,11 @@ import numpy as np
 
 from sievert.channels import Channel
 from sievert.errors import SievertError
-from sievert.files import Scenario
-from sievert.measures import Adversary, Identity, posterior_vulnerability, record_leakage
+from sievert.files import PolicyScenario
+from sievert.measures import GainFunction, Identity, posterior_vulnerability, record_leakage
 from sievert.mechanisms import randomised_response
 from sievert.observations import record_gain
-from sievert.questions._findings import Finding
+from sievert.questions._attackers import AttackerResult
 from sievert.results import Result
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class LeakageCurves(Result):
     limit: float | None
 
 
-def leakage_curves(scenario: Scenario, audit: Audit) -> LeakageCurves:
+def leakage_curves(scenario: PolicyScenario, audit: Audit) -> LeakageCurves:
     """Leakage of the file's family (or of randomised response beside a fixed matrix) around the file's ε."""
     here = audit.claimed_eps if audit.claimed_eps is not None else audit.epsilon.nats
     top = 4 * here if here and math.isfinite(here) else 4.0
@@ -64,7 +64,7 @@ def leakage_curves(scenario: Scenario, audit: Audit) -> LeakageCurves:
     )
 
 
-def _shown_family(scenario: Scenario, channel: Channel) -> tuple[str, Callable[[float], Channel]]:
+def _shown_family(scenario: PolicyScenario, channel: Channel) -> tuple[str, Callable[[float], Channel]]:
     """The file's family by ε; randomised response beside a mechanism that has no other ε."""
     if scenario.mechanism.with_eps(0.0) is not None:
         return scenario.mechanism.title(), scenario.with_eps
@@ -79,7 +79,7 @@ def _member(family: Callable[[float], Channel], eps: float) -> Channel | None:
         return None
 
 
-def _curve_bits(scenario: Scenario, audit: Audit, channel: Channel) -> dict[str, float]:
+def _curve_bits(scenario: PolicyScenario, audit: Audit, channel: Channel) -> dict[str, float]:
     """Bits leaked about one record, and to each adversary whose leakage is measured in bits."""
     gains = list(_gains(scenario, audit))
     found = {}
@@ -99,7 +99,7 @@ def _curve_bits(scenario: Scenario, audit: Audit, channel: Channel) -> dict[str,
     return found
 
 
-def _gains(scenario: Scenario, audit: Audit) -> Iterator[tuple[Adversary, Finding]]:
+def _gains(scenario: PolicyScenario, audit: Audit) -> Iterator[tuple[GainFunction, AttackerResult]]:
     """The adversaries whose gain was found, about what the findings are about."""
     found = {item.name: item for item in audit.leakages}
     about_record = audit.secret == "record"
@@ -109,9 +109,9 @@ def _gains(scenario: Scenario, audit: Audit) -> Iterator[tuple[Adversary, Findin
             yield gain, found[gain.name]
 
 
-def _after_record(scenario: Scenario, channel: Channel, gain: Adversary) -> float:
+def _after_record(scenario: PolicyScenario, channel: Channel, gain: GainFunction) -> float:
     return record_gain(channel, scenario.answers, gain, 1, scenario.record_prior).after
 
 
-def _after_answer(scenario: Scenario, channel: Channel, gain: Adversary) -> float:
+def _after_answer(scenario: PolicyScenario, channel: Channel, gain: GainFunction) -> float:
     return float(posterior_vulnerability(channel, scenario.prior.astype(np.float64), gain))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sievert.results import Result
 
 if TYPE_CHECKING:
-    from sievert.files import Scenario
+    from sievert.files import PolicyScenario
 
 __all__ = ["OfOneRow", "one_row", "rows_of_person"]
 
@@ -32,7 +32,7 @@ def one_row(rows: int) -> str:
     return "" if rows == 1 else f" Every number is about one row; a person has up to {rows}."
 
 
-def rows_of_person(scenario: Scenario) -> int:
+def rows_of_person(scenario: PolicyScenario) -> int:
     """How many rows of one person are released one by one, each with noise of its own."""
     document = scenario.document
     if document.data is None or document.query is None or not scenario.query.is_record:

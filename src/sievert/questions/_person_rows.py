@@ -10,13 +10,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from sievert.errors import SievertError
-from sievert.files import Scenario
+from sievert.files import PolicyScenario
 from sievert.numerics import at_least_percent, at_most_percent, in_percent
-from sievert.observations import SimulatedGain
+from sievert.observations import SimulatedVulnerability
+from sievert.questions._attackers import AttackerResult, attacker_results
 from sievert.questions._beside import bounded_words, finely, guess_beside
-from sievert.questions._findings import Finding, findings
 from sievert.questions._one_row import rows_of_person
-from sievert.questions._seen import seen
+from sievert.questions._seen import analysis_of
 from sievert.results import Result
 
 __all__ = ["PersonRows", "person_rows"]
@@ -41,8 +41,8 @@ class PersonRows(Result):
     before: float
     guess: float | None
     exact: bool
-    simulated: SimulatedGain | None
-    gains: tuple[Finding, ...] = ()
+    simulated: SimulatedVulnerability | None
+    gains: tuple[AttackerResult, ...] = ()
 
     @property
     def words(self) -> str:
@@ -61,7 +61,7 @@ class PersonRows(Result):
         )
 
 
-def _after(item: Finding) -> str:
+def _after(item: AttackerResult) -> str:
     if item.unit not in ("probability", "risk"):
         return f"{float(item.repeated):.4g}"
     if item.repeated_exact:
@@ -72,7 +72,7 @@ def _after(item: Finding) -> str:
     return bounded_words(f"{least} {shown}", shown not in ("100%", "0%"), item.simulated, finely)
 
 
-def person_rows(scenario: Scenario) -> PersonRows | None:
+def person_rows(scenario: PolicyScenario) -> PersonRows | None:
     """What all rows of one person let an attacker guess; None where a person has one, or tables are released.
 
     Cost: that of an audit with so many more observations.
@@ -86,11 +86,11 @@ def person_rows(scenario: Scenario) -> PersonRows | None:
     return found
 
 
-def _person_rows(scenario: Scenario, rows: int) -> PersonRows:
-    releases, before = rows * scenario.observations, seen(scenario).record.before
+def _person_rows(scenario: PolicyScenario, rows: int) -> PersonRows:
+    releases, before = rows * scenario.observations, analysis_of(scenario).record.before
     with suppress(SievertError):
-        view = seen(scenario.replaced({"adversary.observations": releases}))
+        view = analysis_of(scenario.replaced({"adversary.observations": releases}))
         found = view.repeated(releases)
-        gains = findings(view)[0]
+        gains = attacker_results(view)[0]
         return PersonRows(rows, releases, before, found.guess, found.exact, view.simulated(releases), gains)
     return PersonRows(rows, releases, before, None, False, None)

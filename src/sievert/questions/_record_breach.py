@@ -1,8 +1,8 @@
 """Breaches where no list holds the mechanism: one record, all others known, after many releases.
 
-The guess follows from what one record shows through the noise (`record_view`). Levels, rates and breaches are
-those of the two values of a record that are easiest to tell apart: two laws, told apart by their likelihood
-ratio alone. The pace in the long run is set by the two that are hardest to tell apart.
+The guess follows from what one record shows through the noise (`likelihood_of`). Levels, rates and breaches
+are those of the two values of a record that are easiest to tell apart: two laws, told apart by their
+likelihood ratio alone. The pace in the long run is set by the two that are hardest to tell apart.
 """
 
 from __future__ import annotations
@@ -18,50 +18,50 @@ import numpy as np
 
 from sievert.arrays import BoolArray, FloatArray, IntArray
 from sievert.channels import (
-    CellNoise,
     Channel,
     GeometricLaw,
-    GroupNoise,
+    GroupedSumNoise,
+    HistogramNoise,
+    JointNoise,
     NoiseChannel,
     NoiseLaw,
     PlanarNoise,
     QuantileNoise,
-    SeveralNoise,
-    SumNoise,
+    ScalarNoise,
     TableNoise,
 )
 from sievert.errors import FileError, TooLargeError
-from sievert.measures import Adversary, gains
-from sievert.numerics import brief, each_of, require_size
+from sievert.measures import GainFunction, gains
+from sievert.numerics import abbreviated, require_size, tracked
 from sievert.observations import (
     Breaches,
     BreachUntil,
+    JointLikelihood,
     ObservationsUntil,
-    OneRecord,
     PredicateBreach,
     Rates,
     RecordGain,
-    RecordView,
+    RecordLikelihood,
     RepeatedGuess,
-    SeveralView,
-    SimulatedGain,
+    SimulatedVulnerability,
     SuccessCurve,
     SuccessProbability,
+    TableLikelihood,
     average_level,
     breaches,
+    likelihood_ratio_law,
     observations_until_breach,
     predicate_breach,
     rates,
-    ratios_after,
     record_breach_curve,
     record_breach_until,
     worst_level,
 )
-from sievert.orders import InWords
+from sievert.orders import TextLabel
 from sievert.policies import cells_moved
-from sievert.questions._seen import Seen, Unlisted
+from sievert.questions._seen import Analysis, NoiseAnalysis
 
-__all__ = ["about_predicate", "half_time", "record_breaches", "releases_until", "simulated_guess"]
+__all__ = ["median_breach_time", "predicate_breaches", "record_breaches", "releases_until", "simulated_guess"]
 
 # Likelihood ratios with which a breach is followed from one release to the next.
 MOST_RATIOS = 64
@@ -75,16 +75,16 @@ EXACT = "exact: one record seen through the noise"
 SEED = 0
 
 
-def record_breaches(view: Seen, counts: Sequence[int], level: float | None) -> Breaches:
+def record_breaches(view: Analysis, counts: Sequence[int], level: float | None) -> Breaches:
     """Levels, rates and curves about one record."""
     scenario = view.scenario
-    assert isinstance(view, Unlisted)
+    assert isinstance(view, NoiseAnalysis)
     seen = _view(view)
-    easiest = told_apart(view.noise, view)
+    easiest = extreme_pair(view.noise, view)
     half = np.full(2, 0.5)
     first = predicate_breach(easiest, half, None)
     size = math.log2((1 + first.before) / 2 / first.before) if level is None else level
-    success = SuccessCurve(tuple(_point(seen, count) for count in each_of("releases looked at", counts)))
+    success = SuccessCurve(tuple(_point(seen, count) for count in tracked("releases looked at", counts)))
     if easiest.shape[1] <= MOST_RATIOS:
         named = list(first.predicate)
         found = breaches(easiest, half, named, size, max(counts), rng=SEED)
@@ -101,13 +101,13 @@ def record_breaches(view: Seen, counts: Sequence[int], level: float | None) -> B
     )
 
 
-def about_predicate(
-    view: Seen, found: Breaches, named: Sequence[Hashable], most: int, level: float | None
+def predicate_breaches(
+    view: Analysis, found: Breaches, named: Sequence[Hashable], most: int, level: float | None
 ) -> tuple[Breaches, BreachUntil | None]:
     """The same with breaches about some values of the record, and when one is likelier than not."""
-    assert isinstance(view, Unlisted)
+    assert isinstance(view, NoiseAnalysis)
     seen, values = _view(view), view.scenario.policy.values
-    if not isinstance(seen, RecordView):
+    if not isinstance(seen, TableLikelihood):
         raise _unfollowed(view.noise, "belief in some values is not followed")
     chosen = set(named)
     holds = np.array([value in chosen for value in values])
@@ -119,7 +119,7 @@ def about_predicate(
     return replace(found, predicate=first, breach=curve), half
 
 
-def _first_breach(view: Unlisted, seen: RecordView, holds: BoolArray) -> PredicateBreach:
+def _first_breach(view: NoiseAnalysis, seen: TableLikelihood, holds: BoolArray) -> PredicateBreach:
     """What one release does to belief in the predicate."""
     values = view.scenario.policy.values
     named = tuple(values[i] for i in np.flatnonzero(holds).tolist())
@@ -154,13 +154,13 @@ def _unfollowed(noise: NoiseChannel, why: str) -> FileError:
 
 
 @singledispatch
-def largest_odds(noise: NoiseChannel, seen: RecordView, holds: BoolArray) -> float:
+def largest_odds(noise: NoiseChannel, seen: TableLikelihood, holds: BoolArray) -> float:
     """The largest odds, after one release, that the record has one of some values."""
-    raise _unfollowed(noise, f"belief in some values ({brief(int(holds.sum()))}) is not followed")
+    raise _unfollowed(noise, f"belief in some values ({abbreviated(int(holds.sum()))}) is not followed")
 
 
 @largest_odds.register
-def _in_cells(noise: CellNoise, seen: RecordView, holds: BoolArray) -> float:
+def _in_cells(noise: HistogramNoise, seen: TableLikelihood, holds: BoolArray) -> float:
     """Each cell's ratio lies between 1/r and r: the odds are largest where those that favour it have r.
 
     A linear fraction over a box is largest at a corner that a threshold on the coefficients picks.
@@ -191,7 +191,7 @@ def _in_cells(noise: CellNoise, seen: RecordView, holds: BoolArray) -> float:
 
 
 @largest_odds.register
-def _in_sums(noise: SumNoise, seen: RecordView, holds: BoolArray) -> float:
+def _in_sums(noise: ScalarNoise, seen: TableLikelihood, holds: BoolArray) -> float:
     """Between two positions the odds are monotone under geometric noise, so a position is the extreme."""
     if not isinstance(noise.law, GeometricLaw):
         raise _unfollowed(noise, "the largest belief has no closed form")
@@ -218,7 +218,7 @@ def _seen_from(weights: FloatArray, fade: FloatArray) -> FloatArray:
     return found
 
 
-def _view(view: Unlisted) -> OneRecord:
+def _view(view: NoiseAnalysis) -> RecordLikelihood:
     if len(view.views) != 1:
         raise FileError(
             f"{view.scenario.source}, policy.permitted: what others leave possible differs from record to "
@@ -228,24 +228,24 @@ def _view(view: Unlisted) -> OneRecord:
 
 
 @singledispatch
-def _bounded(noise: NoiseChannel, view: Unlisted) -> OneRecord:
+def _bounded(noise: NoiseChannel, view: NoiseAnalysis) -> RecordLikelihood:
     """One record, and where its guess has no closed form what ε or ρ allows."""
     return view.views[0]
 
 
-@_bounded.register(SeveralNoise)
-@_bounded.register(GroupNoise)
-def _several_bounded(noise: SeveralNoise | GroupNoise, view: Unlisted) -> OneRecord:
-    return AllowedView(noise, view.views[0].belief, view)
+@_bounded.register(JointNoise)
+@_bounded.register(GroupedSumNoise)
+def _several_bounded(noise: JointNoise | GroupedSumNoise, view: NoiseAnalysis) -> RecordLikelihood:
+    return BoundedJointLikelihood(noise, view.views[0].belief, view)
 
 
-def half_time(view: Seen, found: Breaches) -> BreachUntil | None:
+def median_breach_time(view: Analysis, found: Breaches) -> BreachUntil | None:
     """Releases by which the breach is likelier than not; None where it is not followed or cannot happen."""
     if found.breach is None or not found.breach.reachable:
         return None
-    assert isinstance(view, Unlisted)
+    assert isinstance(view, NoiseAnalysis)
     return observations_until_breach(
-        told_apart(view.noise, view),
+        extreme_pair(view.noise, view),
         0.5,
         level=found.breach.level_bits,
         predicate=list(found.breach.predicate),
@@ -256,31 +256,31 @@ def half_time(view: Seen, found: Breaches) -> BreachUntil | None:
 
 
 @dataclass(frozen=True, eq=False)
-class AllowedView(SeveralView):
+class BoundedJointLikelihood(JointLikelihood):
     """Several tables, whose guess is bounded where it has no closed form."""
 
-    seen: Unlisted
+    seen: NoiseAnalysis
 
     def guess(self, releases: int = 1) -> RepeatedGuess:
         """The best guess after independent releases, exactly or at most."""
         return self.seen.repeated(releases)
 
-    def gain(self, adversary: Adversary, releases: int = 1) -> RecordGain:
+    def gain(self, adversary: GainFunction, releases: int = 1) -> RecordGain:
         """The guess in one try, exactly or at most."""
         return self.seen.gain(adversary, releases)
 
 
 @singledispatch
-def told_apart(noise: NoiseChannel, view: Seen, hardest: bool = False) -> Channel:
+def extreme_pair(noise: NoiseChannel, view: Analysis, hardest: bool = False) -> Channel:
     """The two values of a record that are easiest (or hardest) to tell apart, as a channel of two inputs."""
     raise TooLargeError(f"two values under {noise.words()} are not listed", size=math.inf)
 
 
-@told_apart.register(SeveralNoise)
-@told_apart.register(GroupNoise)
-def _of_several(noise: SeveralNoise | GroupNoise, view: Seen, hardest: bool = False) -> Channel:
+@extreme_pair.register(JointNoise)
+@extreme_pair.register(GroupedSumNoise)
+def _of_several(noise: JointNoise | GroupedSumNoise, view: Analysis, hardest: bool = False) -> Channel:
     """By the cells that the two values move in every table: noise is independent, so that ratios multiply."""
-    parts = noise.parts if isinstance(noise, SeveralNoise) else (noise,)
+    parts = noise.parts if isinstance(noise, JointNoise) else (noise,)
     if any(isinstance(part, QuantileNoise) for part in parts):
         raise TooLargeError(
             "how a quantile tells two values apart depends on all other records, so that breaches are not "
@@ -312,7 +312,7 @@ def _affinity(laws: list[NoiseLaw], move: list[int], known: dict[tuple[int, int]
     for place, steps in enumerate(move):
         key = place - place % 2, steps
         if steps and key not in known:
-            found = ratios_after(laws[place], steps, 1)
+            found = likelihood_ratio_law(laws[place], steps, 1)
             known[key] = -float(np.logaddexp.reduce((found.log_pmf + found.log_shown) / 2))
         total += known[key] if steps else 0.0
     return total
@@ -324,7 +324,7 @@ def _product(laws: list[NoiseLaw], move: list[int], pair: tuple[Hashable, ...]) 
     for law, steps in zip(laws, move, strict=True):
         if not steps:
             continue
-        found = ratios_after(law, steps, 1)
+        found = likelihood_ratio_law(law, steps, 1)
         if found.hidden > 0:
             raise TooLargeError(
                 f"{law.words()} rules values out, which several tables do not follow", size=math.inf
@@ -336,7 +336,7 @@ def _product(laws: list[NoiseLaw], move: list[int], pair: tuple[Hashable, ...]) 
         ratios = np.add.outer(ratios, found.logs).ravel()
         rows = (rows[:, :, None] + both[:, None, :]).reshape(2, -1)
         ratios, rows = _merged(ratios, rows)
-    outputs = [InWords(f"with odds e^{ratio!r}") for ratio in ratios.tolist()]
+    outputs = [TextLabel(f"with odds e^{ratio!r}") for ratio in ratios.tolist()]
     return Channel.trusted(rows, "log", list(pair), outputs)
 
 
@@ -348,8 +348,8 @@ def _merged(ratios: FloatArray, rows: FloatArray) -> tuple[FloatArray, FloatArra
     return ratios[starts], np.logaddexp.reduceat(rows, starts, axis=1)
 
 
-@told_apart.register
-def _of_cells(noise: CellNoise, view: Seen, hardest: bool = False) -> Channel:
+@extreme_pair.register
+def _of_cells(noise: HistogramNoise, view: Analysis, hardest: bool = False) -> Channel:
     """A value that is in no cell is one step from any other, two cells are two steps apart."""
     table, values = noise.statistic, view.scenario.policy.values
     counted = np.flatnonzero(table.amount != 0)
@@ -360,8 +360,8 @@ def _of_cells(noise: CellNoise, view: Seen, hardest: bool = False) -> Channel:
     return _two(noise, 1, 2, (values[int(counted[0])], values[int(other[0])]))
 
 
-@told_apart.register
-def _of_sums(noise: SumNoise, view: Seen, hardest: bool = False) -> Channel:
+@extreme_pair.register
+def _of_sums(noise: ScalarNoise, view: Analysis, hardest: bool = False) -> Channel:
     amounts, values = noise.statistic.amount, view.scenario.policy.values
     order = np.argsort(amounts, kind="stable")
     low, high = int(order[0]), int(order[-1])
@@ -375,8 +375,8 @@ def _of_sums(noise: SumNoise, view: Seen, hardest: bool = False) -> Channel:
     return _two(noise, steps, 1, (values[high], values[low]))
 
 
-@told_apart.register
-def _of_places(noise: PlanarNoise, view: Seen, hardest: bool = False) -> Channel:
+@extreme_pair.register
+def _of_places(noise: PlanarNoise, view: Analysis, hardest: bool = False) -> Channel:
     """Opposite corners; or neighbours in a corner, where clamping hides most, or in the middle."""
     rows, columns = noise.region.shape
     require_size(rows * columns, LARGEST_REGION, "the cells", "use larger cells")
@@ -398,27 +398,29 @@ def _two_places(noise: PlanarNoise, first: tuple[int, int], second: tuple[int, i
     return Channel.trusted(logs, "log", [first, second], noise.region.labels)
 
 
-def _two(noise: SumNoise | CellNoise, steps: int, times: int, pair: tuple[Hashable, Hashable]) -> Channel:
+def _two(
+    noise: ScalarNoise | HistogramNoise, steps: int, times: int, pair: tuple[Hashable, Hashable]
+) -> Channel:
     """The law of the likelihood ratio for the first of two values, and for the second."""
-    found = ratios_after(noise.law, steps, times)
+    found = likelihood_ratio_law(noise.law, steps, times)
     rows = np.stack([found.log_shown, found.log_pmf])
-    outputs = [InWords(f"with odds e^{ratio:.4g}") for ratio in found.logs.tolist()]
+    outputs = [TextLabel(f"with odds e^{ratio:.4g}") for ratio in found.logs.tolist()]
     if found.hidden > 0:
         certain = math.log(found.hidden)
         rows = np.concatenate([rows, [[-math.inf, certain], [certain, -math.inf]]], axis=1)
-        outputs += [InWords("that the first never leads to"), InWords("that the second never leads to")]
+        outputs += [TextLabel("that the first never leads to"), TextLabel("that the second never leads to")]
     if len(set(outputs)) < len(outputs):
-        exactly = [InWords(f"with odds e^{ratio!r}") for ratio in found.logs.tolist()]
+        exactly = [TextLabel(f"with odds e^{ratio!r}") for ratio in found.logs.tolist()]
         outputs = exactly + outputs[len(found.logs) :]
     return Channel.trusted(rows, "log", list(pair), outputs)
 
 
-def _rates(view: Unlisted, easiest: Channel) -> Rates:
+def _rates(view: NoiseAnalysis, easiest: Channel) -> Rates:
     found = rates(easiest)
-    return replace(found, utility=rates(told_apart(view.noise, view, hardest=True)).utility, pairs=None)
+    return replace(found, utility=rates(extreme_pair(view.noise, view, hardest=True)).utility, pairs=None)
 
 
-def _point(view: OneRecord, count: int) -> SuccessProbability:
+def _point(view: RecordLikelihood, count: int) -> SuccessProbability:
     found = view.guess(count)
     lower = found.guess if found.exact else view.before
     if not found.exact and count > 1:
@@ -430,15 +432,15 @@ def _point(view: OneRecord, count: int) -> SuccessProbability:
     return SuccessProbability(count, lower, found.guess, method, view.before, view.limit, bits, found.exact)
 
 
-def _named(view: OneRecord, count: int) -> str:
+def _named(view: RecordLikelihood, count: int) -> str:
     """Which bound it is that no guess exceeds."""
     method = view.gain(view.identity, count).method
     return f"an upper bound: {method.removeprefix('bound: ')}"
 
 
-def simulated_guess(view: Seen, success: SuccessCurve) -> SimulatedGain | None:
+def simulated_guess(view: Analysis, success: SuccessCurve) -> SimulatedVulnerability | None:
     """The last guess of a curve by simulation, where only bounds on it are known."""
-    assert isinstance(view, Unlisted)
+    assert isinstance(view, NoiseAnalysis)
     last = success[-1]
     if last.exact:
         return None
@@ -447,16 +449,16 @@ def simulated_guess(view: Seen, success: SuccessCurve) -> SimulatedGain | None:
     return None
 
 
-def releases_until(view: Seen, targets: Sequence[float]) -> tuple[ObservationsUntil, ...]:
+def releases_until(view: Analysis, targets: Sequence[float]) -> tuple[ObservationsUntil, ...]:
     """Releases until one record is guessed right with each probability."""
-    assert isinstance(view, Unlisted)
+    assert isinstance(view, NoiseAnalysis)
     seen = _view(view)
     return tuple(
-        _until(seen, target) for target in each_of("chances asked for", targets) if seen.before < target
+        _until(seen, target) for target in tracked("chances asked for", targets) if seen.before < target
     )
 
 
-def _until(view: OneRecord, target: float) -> ObservationsUntil:
+def _until(view: RecordLikelihood, target: float) -> ObservationsUntil:
     if view.limit < target:
         return ObservationsUntil(target, None, None, view.limit, EXACT)
     low, high = 0, 1

@@ -10,46 +10,46 @@ from __future__ import annotations
 
 from functools import singledispatch
 
-from sievert.channels import Channel, NoiseChannel, SeveralNoise, TableNoise
-from sievert.files import Scenario, added_noise
-from sievert.questions._seen_base import SEED, SHARE, Seen, belief_of
-from sievert.questions._seen_listed import Listed
-from sievert.questions._seen_noise import OnSeveral, OnTable, Unlisted
+from sievert.channels import Channel, JointNoise, NoiseChannel, TableNoise
+from sievert.files import PolicyScenario, table_noise
+from sievert.questions._seen_base import SEED, SHARE, Analysis, belief_of
+from sievert.questions._seen_listed import MatrixAnalysis
+from sievert.questions._seen_noise import JointNoiseAnalysis, NoiseAnalysis, TableNoiseAnalysis
 
-__all__ = ["SEED", "SHARE", "Seen", "Unlisted", "belief_of", "one_record_of", "seen"]
+__all__ = ["SEED", "SHARE", "Analysis", "NoiseAnalysis", "analysis_of", "belief_of", "table_noise_analysis"]
 
 
-def seen(scenario: Scenario) -> Seen:
+def analysis_of(scenario: PolicyScenario) -> Analysis:
     """How to see the mechanism of a file; the file keeps the view, and the view what was found."""
     if "view" not in scenario.kept:
         scenario.kept["view"] = _seen(scenario.channel, scenario)
-    view: Seen = scenario.kept["view"]
+    view: Analysis = scenario.kept["view"]
     return view
 
 
 @singledispatch
-def _seen(channel: Channel, scenario: Scenario) -> Seen:
-    return Listed(scenario)
+def _seen(channel: Channel, scenario: PolicyScenario) -> Analysis:
+    return MatrixAnalysis(scenario)
 
 
 @_seen.register
-def _without_list(channel: NoiseChannel, scenario: Scenario) -> Seen:
-    return Unlisted(scenario, channel)
+def _without_list(channel: NoiseChannel, scenario: PolicyScenario) -> Analysis:
+    return NoiseAnalysis(scenario, channel)
 
 
 @_seen.register
-def _on_several(channel: SeveralNoise, scenario: Scenario) -> Seen:
-    return OnSeveral(scenario, channel)
+def _on_several(channel: JointNoise, scenario: PolicyScenario) -> Analysis:
+    return JointNoiseAnalysis(scenario, channel)
 
 
 @_seen.register
-def _on_table(channel: TableNoise, scenario: Scenario) -> Seen:
-    return OnTable(scenario, channel)
+def _on_table(channel: TableNoise, scenario: PolicyScenario) -> Analysis:
+    return TableNoiseAnalysis(scenario, channel)
 
 
-def one_record_of(view: Seen) -> Seen | None:
+def table_noise_analysis(view: Analysis) -> Analysis | None:
     """A mechanism with a list seen as noise on one record; None where it is no such noise."""
-    noise = added_noise(view.scenario)
-    if not isinstance(view, Listed) or view._view is None or not isinstance(noise, TableNoise):
+    noise = table_noise(view.scenario)
+    if not isinstance(view, MatrixAnalysis) or view._view is None or not isinstance(noise, TableNoise):
         return None
-    return OnTable(view.scenario, noise)
+    return TableNoiseAnalysis(view.scenario, noise)

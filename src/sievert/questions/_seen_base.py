@@ -21,27 +21,27 @@ from sievert.channels import (
     TableNoise,
 )
 from sievert.errors import SievertError, TooLargeError
-from sievert.files import Scenario
-from sievert.limits import allowed_guess, upper_guess
+from sievert.files import PolicyScenario
+from sievert.limits import guess_allowed_by_epsilon, guess_upper_bound
 from sievert.limits.promises import LARGEST_RELEASES, ApproximateClaim, Claim, ZeroConcentratedClaim
 from sievert.measures import (
-    Adversary,
     Capacity,
+    GainFunction,
     Identity,
     RecordLeakage,
     gains,
     record_leakage,
 )
 from sievert.observations import (
-    OneRecord,
     RecordGain,
+    RecordLikelihood,
     ReleasesWithin,
     RepeatedGuess,
-    SimulatedGain,
+    SimulatedVulnerability,
 )
 from sievert.policies import Answers
 from sievert.proofs import Proof, verify
-from sievert.questions._accept import CLAIM_TOLERANCE, ROUNDED, is_within, record_belief
+from sievert.questions.acceptance import CLAIM_TOLERANCE, ROUNDED, is_within, record_belief
 from sievert.spaces import Metric
 
 __all__ = [
@@ -51,14 +51,14 @@ __all__ = [
     "EXACT",
     "SEED",
     "SHARE",
-    "Level",
-    "Seen",
+    "Analysis",
+    "EpsilonAtDelta",
     "belief_of",
-    "bits_of",
-    "faded_guess",
-    "is_narrow",
+    "clamping_loses_answers",
+    "guess_at_epsilon",
     "largest_drawn",
-    "largest_guess",
+    "leakage_bits",
+    "worst_context_guess",
 ]
 
 # The seed of every simulation, and the part of the work of the first that each further one takes.
@@ -74,20 +74,20 @@ LARGEST_PAIRS = 5_000
 UNRESOLVED = 1e-9
 
 
-class Level(NamedTuple):
+class EpsilonAtDelta(NamedTuple):
     """ε at some δ, exactly or at most."""
 
     nats: float
     exact: bool
 
 
-class Seen(ABC):
+class Analysis(ABC):
     """What every question asks of a mechanism."""
 
-    def __init__(self, scenario: Scenario) -> None:
+    def __init__(self, scenario: PolicyScenario) -> None:
         self.scenario = scenario
         self._repeated: dict[int, RepeatedGuess] = {}
-        self._simulated: dict[int, SimulatedGain | None] = {}
+        self._simulated: dict[int, SimulatedVulnerability | None] = {}
         # What questions found and ask for again.
         self.kept: dict[str, Any] = {}
 
@@ -117,7 +117,7 @@ class Seen(ABC):
         """A channel that tells neighbours apart as so many releases do, and who they are; None: no list."""
         return None
 
-    def level_at(self, delta: float) -> Level | None:
+    def level_at(self, delta: float) -> EpsilonAtDelta | None:
         """The ε that one release keeps at a δ, where that does not need a list; None: not known."""
         return None
 
@@ -146,10 +146,10 @@ class Seen(ABC):
         """Bits that one release leaks about a record of any value, all equally likely; None: not known."""
 
     @abstractmethod
-    def gain(self, adversary: Adversary, releases: int = 1) -> RecordGain:
+    def gain(self, adversary: GainFunction, releases: int = 1) -> RecordGain:
         """What an adversary gains about one record when all others are known."""
 
-    def simulated(self, releases: int) -> SimulatedGain | None:
+    def simulated(self, releases: int) -> SimulatedVulnerability | None:
         """The best guess after so many releases by simulation; None where it is exact, or too large."""
         if releases not in self._simulated:
             exact = self.repeated(releases).exact
@@ -157,7 +157,7 @@ class Seen(ABC):
             self._simulated[releases] = None if exact else self._drawn(identity, releases, 1)
         return self._simulated[releases]
 
-    def simulated_gain(self, adversary: Adversary, releases: int) -> SimulatedGain | None:
+    def simulated_gain(self, adversary: GainFunction, releases: int) -> SimulatedVulnerability | None:
         """What an adversary gains by simulation; None where it is too large for one."""
         if isinstance(adversary, Identity):
             return self.simulated(releases) or self._drawn(adversary, releases, 1)
@@ -165,7 +165,7 @@ class Seen(ABC):
         return self._drawn(adversary, releases, SHARE)
 
     @abstractmethod
-    def _drawn(self, adversary: Adversary, releases: int, share: int) -> SimulatedGain | None:
+    def _drawn(self, adversary: GainFunction, releases: int, share: int) -> SimulatedVulnerability | None:
         """A gain about one record by a part of the work of one simulation; None: too large."""
 
     @abstractmethod
@@ -200,10 +200,10 @@ class Seen(ABC):
             return RepeatedGuess(record.before, record.after, not record.is_bound, count, record.method)
         found = self._own_repeated(count)
         if found is None:
-            faded = faded_guess(self.scenario, self.epsilon.nats * count)
+            faded = guess_at_epsilon(self.scenario, self.epsilon.nats * count)
             found = RepeatedGuess(record.before, faded, False, count, BY_SUM)
         if self._is_unresolved(found):
-            faded = faded_guess(self.scenario, self.epsilon.nats * count)
+            faded = guess_at_epsilon(self.scenario, self.epsilon.nats * count)
             found = replace(found, guess=faded, exact=False, method=BY_SUM)
         if not found.exact:
             allowed = self._allowed(count, found.before, found.guess)
@@ -221,7 +221,7 @@ class Seen(ABC):
         claim = self._claim(count)
         with suppress(SievertError):
             if claim is not None:
-                allowed = upper_guess(
+                allowed = guess_upper_bound(
                     claim.of_group(people), self.scenario.policy, record_belief(self.scenario)
                 )
         return RepeatedGuess(record.before, max(least, allowed), False, count, self.promise_method)
@@ -258,7 +258,7 @@ class Seen(ABC):
         claimed = scenario.claimed_eps
         if claimed is not None and claimed * (1 - CLAIM_TOLERANCE) <= eps <= claimed * (1 + ROUNDED):
             eps = claimed  # a promise that is used up is asked about too, and answered once for both
-        return allowed_guess(scenario.policy, eps, count, record_belief(scenario), before, enough)
+        return guess_allowed_by_epsilon(scenario.policy, eps, count, record_belief(scenario), before, enough)
 
     def _is_unresolved(self, found: RepeatedGuess) -> bool:
         """Whether a guess that does grow has grown by less than sums of rounded terms can tell."""
@@ -266,7 +266,7 @@ class Seen(ABC):
         return small and self.epsilon.nats > 0 and self.guess_limit != found.before
 
 
-def is_narrow(noise: NoiseChannel, scenario: Scenario) -> bool:
+def clamping_loses_answers(noise: NoiseChannel, scenario: PolicyScenario) -> bool:
     """Whether noisy numbers are clamped to less than the true ones may be."""
     if not isinstance(noise, TableNoise) or noise.limits is None:
         return False
@@ -274,7 +274,7 @@ def is_narrow(noise: NoiseChannel, scenario: Scenario) -> bool:
     return noise.limits[0] > least or noise.limits[1] < greatest
 
 
-def belief_of(scenario: Scenario) -> FloatArray:
+def belief_of(scenario: PolicyScenario) -> FloatArray:
     """About the value of one record: where nothing is stated, without a fraction for each value."""
     if scenario.stated_record_prior is None:
         return _even(len(scenario.policy.values))
@@ -289,7 +289,7 @@ def _even(values: int) -> FloatArray:
     return found
 
 
-def largest_drawn(found: Sequence[SimulatedGain], is_loss: bool = False) -> SimulatedGain:
+def largest_drawn(found: Sequence[SimulatedVulnerability], is_loss: bool = False) -> SimulatedVulnerability:
     """The simulation of the situation that gains most, with the interval for the largest of all of them."""
     best = min if is_loss else max
     ends = best(item.lower for item in found), best(item.upper for item in found)
@@ -297,7 +297,7 @@ def largest_drawn(found: Sequence[SimulatedGain], is_loss: bool = False) -> Simu
     return replace(most, lower=ends[0], upper=ends[1], samples=sum(item.samples for item in found))
 
 
-def largest_guess(views: tuple[OneRecord, ...], count: int) -> RepeatedGuess | None:
+def worst_context_guess(views: tuple[RecordLikelihood, ...], count: int) -> RepeatedGuess | None:
     """The guess in the situation of the others where it grows most; None where it is not known."""
     found = []
     with suppress(TooLargeError):
@@ -305,11 +305,11 @@ def largest_guess(views: tuple[OneRecord, ...], count: int) -> RepeatedGuess | N
     return max(found, key=lambda guess: (guess.guess / guess.before, guess.guess), default=None)
 
 
-def bits_of(found: RepeatedGuess) -> float:
+def leakage_bits(found: RepeatedGuess) -> float:
     return math.log1p((found.guess - found.before) / found.before) / math.log(2)
 
 
-def faded_guess(scenario: Scenario, eps: float) -> float:
+def guess_at_epsilon(scenario: PolicyScenario, eps: float) -> float:
     """What this ε alone allows one to guess about a record (Alvim et al., Prop 21); 1 where it says nothing.
 
     1/Σ_u e^(-ε·d(v, u)) at the worst of very many values of equal belief, without listing their distances.

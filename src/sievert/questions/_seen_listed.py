@@ -10,23 +10,23 @@ from sievert.channels import (
     TableNoise,
 )
 from sievert.errors import TooLargeError
-from sievert.files import added_noise
+from sievert.files import table_noise
 from sievert.measures import (
-    Adversary,
     Capacity,
+    GainFunction,
     RecordLeakage,
     capacity,
     record_leakage,
 )
 from sievert.observations import (
-    OneRecord,
     RecordGain,
+    RecordLikelihood,
     ReleasesWithin,
     RepeatedGuess,
-    SimulatedGain,
+    SimulatedVulnerability,
     guess_limit,
+    likelihood_of,
     record_gain,
-    record_view,
     releases_within,
     repeated_guess,
     simulated_record_gain,
@@ -35,21 +35,21 @@ from sievert.policies import Answers
 from sievert.questions._seen_base import (
     EXACT,
     SEED,
-    Seen,
+    Analysis,
     belief_of,
-    bits_of,
-    is_narrow,
-    largest_guess,
+    clamping_loses_answers,
+    leakage_bits,
+    worst_context_guess,
 )
 from sievert.spaces import Metric
 
-__all__ = ["Listed"]
+__all__ = ["MatrixAnalysis"]
 
 # Entries of a list that are looked at one by one where the law of the noise says the same.
 LARGEST_LOOKED_AT = 50_000
 
 
-class Listed(Seen):
+class MatrixAnalysis(Analysis):
     """Answers and outputs are listed, and all entries are looked at."""
 
     def neighbours(self, releases: int = 1) -> tuple[Channel, Answers | Metric] | None:
@@ -78,25 +78,25 @@ class Listed(Seen):
         return None
 
     @cached_property
-    def _view(self) -> OneRecord | None:
+    def _view(self) -> RecordLikelihood | None:
         """One record seen through noise of a known law, that looks alike whatever the others are."""
         scenario = self.scenario
         if scenario.policy.constrained:
             return None
-        noise = added_noise(scenario)
+        noise = table_noise(scenario)
         if not isinstance(noise, TableNoise):
             return None
-        view = record_view(noise, belief_of(scenario), is_narrow(noise, scenario))
+        view = likelihood_of(noise, belief_of(scenario), clamping_loses_answers(noise, scenario))
         return None if view.is_cut else view
 
-    def gain(self, adversary: Adversary, releases: int = 1) -> RecordGain:
+    def gain(self, adversary: GainFunction, releases: int = 1) -> RecordGain:
         """By the law of the noise where it has one, else in every situation of the others."""
         if self._view is not None:
             return self._view.gain(adversary, releases)
         scenario = self.scenario
         return record_gain(scenario.channel, scenario.answers, adversary, releases, scenario.record_prior)
 
-    def _drawn(self, adversary: Adversary, releases: int, share: int) -> SimulatedGain | None:
+    def _drawn(self, adversary: GainFunction, releases: int, share: int) -> SimulatedVulnerability | None:
         """By the law of the noise where it has one, else in every situation of the others."""
         scenario = self.scenario
         with suppress(TooLargeError):
@@ -115,14 +115,14 @@ class Listed(Seen):
     def _own_record(self) -> RecordLeakage:
         scenario = self.scenario
         if self._view is not None and len(scenario.answers.labels) ** 2 > LARGEST_LOOKED_AT:
-            found = largest_guess((self._view,), 1)
+            found = worst_context_guess((self._view,), 1)
             if found is not None and found.exact:
-                return RecordLeakage(found.before, found.guess, bits_of(found), (), EXACT)
+                return RecordLeakage(found.before, found.guess, leakage_bits(found), (), EXACT)
         return record_leakage(scenario.channel, scenario.answers, prior=scenario.record_prior)
 
     def _own_repeated(self, count: int) -> RepeatedGuess | None:
         """By the law of the noise where that is exact, else in every situation of the others."""
-        by_law = None if self._view is None else largest_guess((self._view,), count)
+        by_law = None if self._view is None else worst_context_guess((self._view,), count)
         if by_law is not None and by_law.exact:
             return by_law
         scenario = self.scenario

@@ -15,67 +15,67 @@ import numpy as np
 
 from sievert.arrays import BoolArray, FloatArray
 from sievert.channels import (
-    CellNoise,
     Channel,
+    HistogramNoise,
+    JointNoise,
     NoiseChannel,
     QuantileNoise,
-    SeveralNoise,
-    SumNoise,
+    ScalarNoise,
     TableNoise,
 )
 from sievert.errors import FileError, SievertError, TooLargeError
-from sievert.files import Scenario
-from sievert.limits import largest_epsilon, upper_guess, worst_leakage
+from sievert.files import PolicyScenario
+from sievert.limits import guess_upper_bound, largest_epsilon, worst_leakage
 from sievert.limits.promises import ZeroConcentratedClaim
 from sievert.measures import (
-    Adversary,
     Capacity,
+    GainFunction,
     Identity,
     RecordLeakage,
     noise_capacity,
 )
 from sievert.observations import (
-    OneRecord,
     RecordGain,
+    RecordLikelihood,
     ReleasesWithin,
     RepeatedGuess,
-    SimulatedGain,
+    SimulatedVulnerability,
     gain_within,
-    ratios_after,
-    record_view,
+    likelihood_of,
+    likelihood_ratio_law,
 )
 from sievert.policies import Answers, Policy
 from sievert.proofs import JointNoiseProof, NoiseProof
-from sievert.questions._accept import record_belief
 from sievert.questions._seen_base import (
     ABOVE,
     BY_PROMISE,
     BY_RHO,
     EXACT,
     SEED,
-    Level,
-    Seen,
+    Analysis,
+    EpsilonAtDelta,
     belief_of,
-    bits_of,
-    faded_guess,
-    is_narrow,
+    clamping_loses_answers,
+    guess_at_epsilon,
     largest_drawn,
-    largest_guess,
+    leakage_bits,
+    worst_context_guess,
 )
+from sievert.questions.acceptance import record_belief
 from sievert.spaces import Metric, metrics
 
-__all__ = ["OnSeveral", "OnTable", "Unlisted"]
+__all__ = ["JointNoiseAnalysis", "NoiseAnalysis", "TableNoiseAnalysis"]
 
 # Situations of the other records that are simulated, each with its part of the work.
 MOST_SITUATIONS = 32
 
 
-class Unlisted(Seen):
+class NoiseAnalysis(Analysis):
     """Noise of one law on every answer."""
 
     listed = False
 
-    def __init__(self, scenario: Scenario, noise: NoiseChannel) -> None:
+    def __init__(self, scenario: PolicyScenario, noise: NoiseChannel) -> None:
         super().__init__(scenario)
         self.noise = noise
 
@@ -114,26 +114,26 @@ class Unlisted(Seen):
         return belief_of(self.scenario)
 
     @cached_property
-    def views(self) -> tuple[OneRecord, ...]:
+    def views(self) -> tuple[RecordLikelihood, ...]:
         """One record, once for each set of values that the others may leave possible; none: not known."""
         return self._views(self.belief)
 
-    def _views(self, belief: FloatArray) -> tuple[OneRecord, ...]:
+    def _views(self, belief: FloatArray) -> tuple[RecordLikelihood, ...]:
         try:
             masks = _possible(self.scenario.policy)
             beliefs = [belief] if masks is None else [_among(belief, mask) for mask in masks]
-            narrow = is_narrow(self.noise, self.scenario)
-            return tuple(record_view(self.noise, found, narrow) for found in beliefs if found.any())
+            narrow = clamping_loses_answers(self.noise, self.scenario)
+            return tuple(likelihood_of(self.noise, found, narrow) for found in beliefs if found.any())
         except TooLargeError:
             return ()
 
     @property
     def uniform_bits(self) -> float | None:
         values = len(self.scenario.policy.values)
-        found = largest_guess(self._views(np.full(values, 1 / values)), 1)
-        return None if found is None or not found.exact else bits_of(found)
+        found = worst_context_guess(self._views(np.full(values, 1 / values)), 1)
+        return None if found is None or not found.exact else leakage_bits(found)
 
-    def gain(self, adversary: Adversary, releases: int = 1) -> RecordGain:
+    def gain(self, adversary: GainFunction, releases: int = 1) -> RecordGain:
         """What an adversary gains about one record, in the situation of the others that gains most."""
         found: list[RecordGain] = []
         try:
@@ -145,7 +145,7 @@ class Unlisted(Seen):
             return self._bounded_gain(adversary, releases)
         return (min if adversary.is_loss else max)(found, key=lambda item: item.after)
 
-    def _bounded_gain(self, adversary: Adversary, releases: int) -> RecordGain:
+    def _bounded_gain(self, adversary: GainFunction, releases: int) -> RecordGain:
         """What ε allows any adversary; a guess in one try at most what any bound on it says."""
         policy = self.scenario.policy
         if policy.constrained or not adversary.is_convex:
@@ -160,7 +160,7 @@ class Unlisted(Seen):
         nats = releases * apart * self.epsilon.nats if apart else 0.0
         return gain_within(adversary, self.belief, nats, releases)
 
-    def _drawn(self, adversary: Adversary, releases: int, share: int) -> SimulatedGain | None:
+    def _drawn(self, adversary: GainFunction, releases: int, share: int) -> SimulatedVulnerability | None:
         """In the situation of the others where it is most, each with its part of the work and of the risk."""
         views = self.views
         if not views or len(views) > MOST_SITUATIONS:
@@ -186,25 +186,27 @@ class Unlisted(Seen):
         return min(found, key=lambda kept: math.inf if kept.releases is None else kept.releases, default=None)
 
     def _own_record(self) -> RecordLeakage:
-        found = largest_guess(self.views, 1)
+        found = worst_context_guess(self.views, 1)
         if found is None:
-            after = faded_guess(self.scenario, self.epsilon.nats)
+            after = guess_at_epsilon(self.scenario, self.epsilon.nats)
             return RecordLeakage.at_most(
                 float(self.belief.max()), after, math.log2(after / float(self.belief.max()))
             )
         method = EXACT if found.exact else ABOVE
-        return RecordLeakage(found.before, found.guess, bits_of(found), (), method, is_bound=not found.exact)
+        return RecordLeakage(
+            found.before, found.guess, leakage_bits(found), (), method, is_bound=not found.exact
+        )
 
     def _own_repeated(self, count: int) -> RepeatedGuess | None:
-        return largest_guess(self.views, count)
+        return worst_context_guess(self.views, count)
 
 
-class OnTable(Unlisted):
+class TableNoiseAnalysis(NoiseAnalysis):
     """Noise in the cells of a table: ε comes from its sensitivity."""
 
     noise: TableNoise
 
-    def __init__(self, scenario: Scenario, noise: TableNoise) -> None:
+    def __init__(self, scenario: PolicyScenario, noise: TableNoise) -> None:
         super().__init__(scenario, noise)
         self.sensitivity = scenario.tabulated.sensitivity
         self.steps = self.sensitivity.steps
@@ -226,12 +228,12 @@ class OnTable(Unlisted):
         return None
 
 
-class OnSeveral(Unlisted):
+class JointNoiseAnalysis(NoiseAnalysis):
     """Several tables with noise of their own: ε is the largest sum over one pair of values."""
 
-    noise: SeveralNoise
+    noise: JointNoise
 
-    def __init__(self, scenario: Scenario, noise: SeveralNoise) -> None:
+    def __init__(self, scenario: PolicyScenario, noise: JointNoise) -> None:
         super().__init__(scenario, noise)
         self.exact_eps = noise.joint.cost if noise.keeps_eps else None
         self.certificate = JointNoiseProof.of(noise)
@@ -241,7 +243,7 @@ class OnSeveral(Unlisted):
     def rho(self) -> Fraction | None:
         return None if self.scenario.policy.is_metric else self.noise.joint_rho.cost
 
-    def level_at(self, delta: float) -> Level | None:
+    def level_at(self, delta: float) -> EpsilonAtDelta | None:
         """The largest over the moves of one record that no other exceeds."""
         policy, noise = self.scenario.policy, self.noise
         if policy.constrained or policy.is_metric:
@@ -251,7 +253,7 @@ class OnSeveral(Unlisted):
         known = all(move.pair is not None for move in noise.moves)
         exact = known and not any(isinstance(p, QuantileNoise) for p in noise.parts)
         largest, attained = largest_epsilon([noise.cells(move) for move in noise.moves], delta)
-        return Level(largest, exact and attained)
+        return EpsilonAtDelta(largest, exact and attained)
 
     def _allowed(self, count: int, before: float, enough: float) -> float:
         """What any mechanism of this ε allows, or of this ρ where some noise keeps no ε."""
@@ -262,7 +264,7 @@ class OnSeveral(Unlisted):
             return 1.0
         claim = ZeroConcentratedClaim(math.nextafter(float(count * self.rho), math.inf))
         with suppress(SievertError):
-            return min(1.0, upper_guess(claim, scenario.policy, record_belief(scenario)))
+            return min(1.0, guess_upper_bound(claim, scenario.policy, record_belief(scenario)))
         return 1.0
 
     @property
@@ -278,18 +280,18 @@ def _pair(noise: TableNoise, steps: int, releases: int) -> Channel:
 
 
 @_pair.register
-def _pair_of_sums(noise: SumNoise, steps: int, releases: int) -> Channel:
+def _pair_of_sums(noise: ScalarNoise, steps: int, releases: int) -> Channel:
     return _two_rows(noise, steps, releases)
 
 
 @_pair.register
-def _pair_of_tables(noise: CellNoise, steps: int, releases: int) -> Channel:
+def _pair_of_tables(noise: HistogramNoise, steps: int, releases: int) -> Channel:
     """One step in each of so many cells is one step in one cell so many times, by symmetry of the noise."""
     return _two_rows(noise, 1, steps * releases)
 
 
 def _two_rows(noise: TableNoise, steps: int, times: int) -> Channel:
-    found = ratios_after(noise.law, steps, times)
+    found = likelihood_ratio_law(noise.law, steps, times)
     rows = np.stack([found.log_pmf, found.log_shown])
     if found.hidden > 0:
         certain = math.log(found.hidden)

@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any
 
 from sievert.errors import FileError
-from sievert.files import VectorScenario
+from sievert.files import VectorsScenario
 from sievert.numerics import bounded_percent, in_nats, in_percent, in_releases, probability, whole
-from sievert.questions._largest_level import largest_level
+from sievert.questions._max_level import max_level
 from sievert.questions._vector_audit import DISTANCES
 from sievert.questions._vector_design import design_vectors
 from sievert.questions._vector_promise import VectorsAnswer, account_of, at_level, promise
@@ -28,7 +28,7 @@ MEANINGFUL = 5.0
 SURE = 0.9
 
 
-def about_vectors(question: str, scenario: VectorScenario, **given: Any) -> VectorsAnswer:
+def about_vectors(question: str, scenario: VectorsScenario, **given: Any) -> VectorsAnswer:
     """The answer to a question other than the audit, or a refusal that says why."""
     scenario.check()
     found: dict[str, Callable[..., VectorsAnswer]] = {
@@ -44,7 +44,7 @@ def about_vectors(question: str, scenario: VectorScenario, **given: Any) -> Vect
 
 
 def _explain(
-    scenario: VectorScenario,
+    scenario: VectorsScenario,
     eps: float | None = None,
     releases: int | None = None,
     guess: float | None = None,
@@ -52,7 +52,7 @@ def _explain(
     told = {"eps": eps, "releases": releases, "guess": guess}
     many = 1 if releases is None else whole("releases", releases)
     here = scenario.document.vectors.distance
-    solved = [str(largest_level(scenario))] if many == 1 and _is_limited(scenario) else []
+    solved = [str(max_level(scenario))] if many == 1 and _is_limited(scenario) else []
     scenario = at_level(scenario, eps) if guess is None else _guessed(scenario, guess, here, many)
     delta = scenario.document.vectors.delta
 
@@ -100,7 +100,7 @@ def _explain(
     )
 
 
-def _is_limited(scenario: VectorScenario) -> bool:
+def _is_limited(scenario: VectorsScenario) -> bool:
     """Whether [accept] has a limit that is known to be kept or not."""
     accept = scenario.document.accept
     if accept is None or (accept.reidentified is not None and scenario.known is None):
@@ -108,14 +108,14 @@ def _is_limited(scenario: VectorScenario) -> bool:
     return accept.nats is not None or accept.reidentified is not None
 
 
-def _guess(scenario: VectorScenario, distance: float, many: int) -> float:
+def _guess(scenario: VectorsScenario, distance: float, many: int) -> float:
     """The best guess between two users after releases under one hash."""
     if many == 1:
         return scenario.mechanism.guess(distance)
     return (1 + account_of(_repeatable(scenario), distance, many).delta(0.0)) / 2
 
 
-def _guessed(scenario: VectorScenario, guess: float, distance: float, many: int) -> VectorScenario:
+def _guessed(scenario: VectorsScenario, guess: float, distance: float, many: int) -> VectorsScenario:
     """The file with the least noise that keeps the best guess at a distance to `guess`: a bisection."""
     wanted = probability("guess", guess)
     if not 0.5 < wanted < 1:
@@ -137,7 +137,7 @@ def _guessed(scenario: VectorScenario, guess: float, distance: float, many: int)
     return scenario.with_level(float(f"{calm * (1 + (1e-5 if falls else -1e-5)):.6g}"))
 
 
-def _limits(scenario: VectorScenario, eps: float | None = None) -> VectorsAnswer:
+def _limits(scenario: VectorsScenario, eps: float | None = None) -> VectorsAnswer:
     scenario = at_level(scenario, eps)
     worst, count, values = float(scenario.mechanism.worst()), scenario.hashing.bits, scenario.hashing.values
     bits = count * math.log2(values)
@@ -175,7 +175,7 @@ def _log_less_one(log_value: float) -> float:
     return log_value + math.log1p(-math.exp(-log_value))
 
 
-def _repeatable(scenario: VectorScenario) -> NoisyHash:
+def _repeatable(scenario: VectorsScenario) -> NoisyHash:
     """The mechanism, if its releases have an account together."""
     mechanism = scenario.mechanism
     if not isinstance(mechanism, NoisyHash):
@@ -186,7 +186,7 @@ def _repeatable(scenario: VectorScenario) -> NoisyHash:
     return mechanism
 
 
-def _breach(scenario: VectorScenario, observations: Sequence[int] | None = None) -> VectorsAnswer:
+def _breach(scenario: VectorsScenario, observations: Sequence[int] | None = None) -> VectorsAnswer:
     here = scenario.document.vectors.distance
     apart = distance_text(scenario.hashing.measured, here)
     counts = tuple(range(1, 11)) if observations is None else tuple(observations)
@@ -216,7 +216,7 @@ def _breach(scenario: VectorScenario, observations: Sequence[int] | None = None)
     )
 
 
-def _estimate(scenario: VectorScenario) -> VectorsAnswer:
+def _estimate(scenario: VectorsScenario) -> VectorsAnswer:
     mechanism, bits = scenario.mechanism, scenario.hashing.bits
     if not isinstance(mechanism, NoisyHash) or scenario.hashing.kind != "hyperplane":
         raise FileError(
@@ -241,7 +241,7 @@ def _estimate(scenario: VectorScenario) -> VectorsAnswer:
     )
 
 
-def _infer(scenario: VectorScenario) -> VectorsAnswer:
+def _infer(scenario: VectorsScenario) -> VectorsAnswer:
     raise FileError(
         f"{scenario.source}: [vectors] has no [inference]; who somebody is, is answered by `sievert audit` "
         "with vectors.known, and bounded by `sievert limits`"
@@ -249,7 +249,7 @@ def _infer(scenario: VectorScenario) -> VectorsAnswer:
 
 
 def compare_vectors(
-    first: VectorScenario, second: VectorScenario, names: tuple[str, str] | None = None
+    first: VectorsScenario, second: VectorsScenario, names: tuple[str, str] | None = None
 ) -> VectorsAnswer:
     """Whether the second mechanism is at least as safe at every distance; titles name them unless given."""
     called = (first.title, second.title) if names is None else names

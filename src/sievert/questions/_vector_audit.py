@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from sievert.files import VectorScenario
+from sievert.files import VectorsScenario
 from sievert.numerics import in_nats, in_percent
 from sievert.results import Result
 from sievert.vectors import NoisyHash, PaperBounds, ReIdentification, distance_text, paper_bounds
@@ -84,7 +84,7 @@ class VectorsAudit(Result):
         return f"a {self.measured} of {self.distance:.3g}"
 
 
-def audit_vectors(scenario: VectorScenario) -> VectorsAudit:
+def audit_vectors(scenario: VectorsScenario) -> VectorsAudit:
     """What the file promises, for two users at its distance and for all."""
     scenario.check()
     mechanism, model = scenario.mechanism, scenario.document.vectors
@@ -119,7 +119,7 @@ def audit_vectors(scenario: VectorScenario) -> VectorsAudit:
     )
 
 
-def _bounds(scenario: VectorScenario) -> PaperBounds | None:
+def _bounds(scenario: VectorsScenario) -> PaperBounds | None:
     mechanism, model = scenario.mechanism, scenario.document.vectors
     bits = scenario.hashing.values == 2
     if not isinstance(mechanism, NoisyHash) or not mechanism.accounted or not bits or model.delta == 0:
@@ -129,14 +129,14 @@ def _bounds(scenario: VectorScenario) -> PaperBounds | None:
     )
 
 
-def failed_limits(scenario: VectorScenario) -> tuple[str, ...]:
+def failed_limits(scenario: VectorsScenario) -> tuple[str, ...]:
     """The limits of [accept] that the file exceeds."""
     model, known = scenario.document.vectors, scenario.known
     threat = None if known is None else scenario.mechanism.threat(known.rows)
     return _failed(scenario, scenario.mechanism.xi(model.distance, model.delta), threat)
 
 
-def _failed(scenario: VectorScenario, xi: float, threat: ReIdentification | None) -> tuple[str, ...]:
+def _failed(scenario: VectorsScenario, xi: float, threat: ReIdentification | None) -> tuple[str, ...]:
     accept = scenario.document.accept
     if accept is None:
         return ()
@@ -156,7 +156,7 @@ def _failed(scenario: VectorScenario, xi: float, threat: ReIdentification | None
     return tuple(found)
 
 
-def _notes(scenario: VectorScenario) -> tuple[str, ...]:
+def _notes(scenario: VectorsScenario) -> tuple[str, ...]:
     mechanism, model = scenario.mechanism, scenario.document.vectors
     notes = [
         "The hash is public, and the observer sees it with the code; with a secret hash one code alone would "

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from sievert.errors import FileError
-from sievert.files import VectorScenario
+from sievert.files import VectorsScenario
 from sievert.numerics import in_nats, in_percent
 from sievert.questions._vector_audit import failed_limits
 from sievert.questions._vector_promise import VectorsAnswer, at_level, promise
@@ -20,7 +20,7 @@ NEAR, FAR = 0.2, 0.45
 TRIED, CLIP = (8, 16, 32, 64, 128), 3.0
 
 
-def design_vectors(scenario: VectorScenario, eps: float | None = None) -> VectorsAnswer:
+def design_vectors(scenario: VectorsScenario, eps: float | None = None) -> VectorsAnswer:
     """The best design that keeps the file's promise and its limits."""
     model, told = scenario.document.vectors, {"eps": eps}
     scenario = at_level(scenario, eps)
@@ -76,7 +76,7 @@ def design_vectors(scenario: VectorScenario, eps: float | None = None) -> Vector
     )
 
 
-def _variant(scenario: VectorScenario, one: MechanismCandidate, clip: float) -> VectorScenario:
+def _variant(scenario: VectorsScenario, one: MechanismCandidate, clip: float) -> VectorsScenario:
     """The file with a candidate, its level rounded to the safe side."""
     soft = one.mechanism == "soft-sign"
     level = float(f"{one.level * (1 + (1e-5 if soft else -1e-5)):.6g}")
@@ -84,7 +84,7 @@ def _variant(scenario: VectorScenario, one: MechanismCandidate, clip: float) -> 
     return scenario.with_mechanism(one.bits, kind=one.mechanism, **keys)
 
 
-def _refusal(scenario: VectorScenario, changed: VectorScenario) -> str:
+def _refusal(scenario: VectorsScenario, changed: VectorsScenario) -> str:
     """Why a design is not proposed, or nothing.
 
     Equal ξ at one distance is not equal risk: without a limit on people traced back, far pairs may not be
@@ -105,7 +105,7 @@ def _refusal(scenario: VectorScenario, changed: VectorScenario) -> str:
     return "" if accept is None else "; ".join(failed_limits(changed))
 
 
-def _compared(scenario: VectorScenario, refused: str) -> str:
+def _compared(scenario: VectorsScenario, refused: str) -> str:
     """What one design tells about far pairs and people, and what it is charged."""
     mechanism, delta = scenario.mechanism, scenario.document.vectors.delta
     known = scenario.known
@@ -119,7 +119,7 @@ def _compared(scenario: VectorScenario, refused: str) -> str:
     )
 
 
-def _designed_bits(scenario: VectorScenario, xi: float, told: dict[str, Any]) -> VectorsAnswer:
+def _designed_bits(scenario: VectorsScenario, xi: float, told: dict[str, Any]) -> VectorsAnswer:
     """The number of bits of lsh-response, which goes with every hash."""
     model, hashing = scenario.document.vectors, scenario.hashing
     if not hashing.independent:

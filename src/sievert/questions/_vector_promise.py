@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from sievert.errors import FileError
-from sievert.files import VectorScenario
+from sievert.files import VectorsScenario
 from sievert.numerics import positive, read_eps
 from sievert.proofs import CodesProof, Proof
-from sievert.questions._answer import Answer
+from sievert.questions._answer_base import Answer
 from sievert.vectors import Accountant, NoisyHash
 
 __all__ = ["VectorsAnswer", "account_of", "at_level", "promise", "promise_of_vectors"]
@@ -20,7 +20,7 @@ class VectorsAnswer(Answer):
     """The answer to one question about users' vectors."""
 
 
-def promise_of_vectors(scenario: VectorScenario) -> Proof:
+def promise_of_vectors(scenario: VectorsScenario) -> Proof:
     """The proof of what one release promises the pair that the file is about."""
     found, why = promise(scenario)
     if found is None:
@@ -28,7 +28,7 @@ def promise_of_vectors(scenario: VectorScenario) -> Proof:
     return found
 
 
-def promise(scenario: VectorScenario, releases: int = 1) -> tuple[CodesProof | None, str]:
+def promise(scenario: VectorsScenario, releases: int = 1) -> tuple[CodesProof | None, str]:
     """ξ at the file's distance and δ with its law, or why there is no proof."""
     mechanism, model = scenario.mechanism, scenario.document.vectors
     if not isinstance(mechanism, NoisyHash):
@@ -50,6 +50,6 @@ def account_of(mechanism: NoisyHash, distance: float, releases: int) -> Accounta
     return mechanism.account(distance).compose(releases, "same")
 
 
-def at_level(scenario: VectorScenario, eps: float | None) -> VectorScenario:
+def at_level(scenario: VectorsScenario, eps: float | None) -> VectorsScenario:
     """The file, or the same at another ε."""
     return scenario if eps is None else scenario.with_eps(positive("eps", eps))

@@ -12,28 +12,28 @@ from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 from sievert.channels import Channel, Epsilon
 from sievert.errors import FileError, TooLargeError
-from sievert.files import Described, Scenario, described, load_scenario
+from sievert.files import PolicyScenario, Scenario, described, load_policy_scenario
 from sievert.limits import WorstLeakage, worst_leakage
 from sievert.measures import Capacity, RecordLeakage
 from sievert.mechanisms import PixelatedLaplaceChannel
-from sievert.numerics import brief
-from sievert.observations import ReleasesWithin, SimulatedGain
+from sievert.numerics import abbreviated
+from sievert.observations import ReleasesWithin, SimulatedVulnerability
 from sievert.policies import Policy
-from sievert.questions._accept import Check, Promise
-from sievert.questions._findings import Finding, Unanswered
-from sievert.questions._headline import Parts, Told
+from sievert.questions._attackers import AttackerResult, UnansweredAttacker
+from sievert.questions._audit_summary import AuditParts, AuditSummary
+from sievert.questions._joint_cost import JointCost, joint_cost
+from sievert.questions._leakage_comparison import LeakageComparison, leakage_comparison
 from sievert.questions._one_row import rows_of_person
 from sievert.questions._person_rows import PersonRows, person_rows
-from sievert.questions._seen import Seen, seen
-from sievert.questions._standing import Standing, standing
-from sievert.questions._together import Together, together_of
+from sievert.questions._seen import Analysis, analysis_of
+from sievert.questions.acceptance import Check, Promise
 from sievert.results import Result
 from sievert.spaces import Metric
 
 if TYPE_CHECKING:
-    from sievert.files import TextScenario, VectorScenario
+    from sievert.files import DocumentsScenario, VectorsScenario
     from sievert.questions.documents import DocumentsAudit
-    from sievert.questions.infer import Inference
+    from sievert.questions.infer import InferenceAnswer
     from sievert.questions.interval import IntervalFacts
     from sievert.questions.vectors import VectorsAudit
 
@@ -41,7 +41,7 @@ __all__ = ["Audit", "audit"]
 
 
 @dataclass(frozen=True)
-class Audit(Told):
+class Audit(AuditSummary):
     """Everything an audit found; what does not apply, or is not known, is None.
 
     Attributes
@@ -91,7 +91,7 @@ class Audit(Told):
     claimed_eps: float | None
     promise: Promise | None
     satisfied: bool
-    leakages: tuple[Finding, ...]
+    leakages: tuple[AttackerResult, ...]
     record: RecordLeakage
     database: Capacity | None
     database_bits: float
@@ -111,13 +111,13 @@ class Audit(Told):
     steps: Fraction | None = None
     exact_eps: Fraction | None = None
     proved: bool | None = None
-    standing: Standing = field(default_factory=Standing)
-    simulated: SimulatedGain | None = None
-    simulated_once: SimulatedGain | None = None
-    unanswered: tuple[Unanswered, ...] = ()
-    inference: Inference | None = None
+    standing: LeakageComparison = field(default_factory=LeakageComparison)
+    simulated: SimulatedVulnerability | None = None
+    simulated_once: SimulatedVulnerability | None = None
+    unanswered: tuple[UnansweredAttacker, ...] = ()
+    inference: InferenceAnswer | None = None
     interval: IntervalFacts | None = None
-    together: Together | None = None
+    together: JointCost | None = None
     secret: Literal["value", "record", "answer"] = "answer"
     repeated_method: str = ""
     rho: Fraction | None = None
@@ -134,12 +134,12 @@ class Audit(Told):
 
 
 @overload
-def audit(scenario: Scenario | str | Path) -> Audit: ...
+def audit(scenario: PolicyScenario | str | Path) -> Audit: ...
 @overload
-def audit(scenario: TextScenario) -> DocumentsAudit: ...
+def audit(scenario: DocumentsScenario) -> DocumentsAudit: ...
 @overload
-def audit(scenario: VectorScenario) -> VectorsAudit: ...
-def audit(scenario: Described | str | Path) -> Audit | Result:
+def audit(scenario: VectorsScenario) -> VectorsAudit: ...
+def audit(scenario: Scenario | str | Path) -> Audit | Result:
     """Audit the mechanism of a file against its policy, adversaries and limits.
 
     Parameters
@@ -169,7 +169,7 @@ def audit(scenario: Described | str | Path) -> Audit | Result:
     >>> found.satisfied, round(found.record.after, 3)
     (True, 0.249)
     """
-    if not isinstance(scenario, Scenario):
+    if not isinstance(scenario, PolicyScenario):
         other = described(scenario)
         if other is not None:
             from sievert.questions.documents import audit_documents
@@ -178,10 +178,12 @@ def audit(scenario: Described | str | Path) -> Audit | Result:
             audit_other: Any = audit_documents if other.table == "documents" else audit_vectors
             return cast("Result", audit_other(other))
         if not isinstance(scenario, str | Path):
-            raise FileError(f"scenario is {brief(scenario)}; give a Scenario, or the path of a TOML file")
-        scenario = load_scenario(scenario)
-    view, policy = seen(scenario), scenario.policy
-    parts, found = Parts.of(view), view.epsilon
+            raise FileError(
+                f"scenario is {abbreviated(scenario)}; give a Scenario, or the path of a TOML file"
+            )
+        scenario = load_policy_scenario(scenario)
+    view, policy = analysis_of(scenario), scenario.policy
+    parts, found = AuditParts.of(view), view.epsilon
     repeated = view.repeated(scenario.observations)
     accepted = None if scenario.accept is None else scenario.accept.guess
     limit = view.guess_limit
@@ -220,17 +222,17 @@ def audit(scenario: Described | str | Path) -> Audit | Result:
         unanswered=unanswered,
         inference=_inference(scenario),
         interval=_interval(scenario.channel, scenario),
-        together=together_of(scenario.channel, scenario),
+        together=joint_cost(scenario.channel, scenario),
         secret=scenario.gains_about,
         repeated_method=repeated.method,
         rho=scenario.claimed_rho,
         rows_per_person=rows_of_person(scenario),
         person_rows=person_rows(scenario),
     )
-    return replace(result, standing=standing(scenario, result))
+    return replace(result, standing=leakage_comparison(scenario, result))
 
 
-def _releases_within(view: Seen, limit: float | None, accepted: float | None) -> ReleasesWithin | None:
+def _releases_within(view: Analysis, limit: float | None, accepted: float | None) -> ReleasesWithin | None:
     """How many releases keep what is accepted, about a person with all records."""
     policy = view.scenario.policy
     if limit is None or accepted is None:
@@ -240,7 +242,7 @@ def _releases_within(view: Seen, limit: float | None, accepted: float | None) ->
     return view.releases_within(accepted)
 
 
-def _inference(scenario: Scenario) -> Inference | None:
+def _inference(scenario: PolicyScenario) -> InferenceAnswer | None:
     """What the release tells about the secret of [inference]."""
     if scenario.document.inference is None:
         return None
@@ -250,13 +252,13 @@ def _inference(scenario: Scenario) -> Inference | None:
 
 
 @singledispatch
-def _interval(channel: Channel, scenario: Scenario) -> IntervalFacts | None:
+def _interval(channel: Channel, scenario: PolicyScenario) -> IntervalFacts | None:
     """What noise on an interval means for real numbers."""
     return None
 
 
 @_interval.register(PixelatedLaplaceChannel)
-def _on_interval(channel: PixelatedLaplaceChannel, scenario: Scenario) -> IntervalFacts | None:
+def _on_interval(channel: PixelatedLaplaceChannel, scenario: PolicyScenario) -> IntervalFacts | None:
     from sievert.questions.interval import interval_facts
 
     return interval_facts(scenario)
@@ -278,7 +280,7 @@ def _database_bits(policy: Policy) -> float:
     return policy.records * math.log2(len(policy.values))
 
 
-def _radii(scenario: Scenario, found: Epsilon) -> tuple[tuple[float, float], ...]:
+def _radii(scenario: PolicyScenario, found: Epsilon) -> tuple[tuple[float, float], ...]:
     """Distance and odds factor for a metric policy: nearest neighbours, half way, everything."""
     metric, region = scenario.policy.secrets, scenario.region
     if not isinstance(metric, Metric) or math.isinf(found.nats):

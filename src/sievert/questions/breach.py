@@ -12,13 +12,20 @@ import numpy as np
 
 from sievert.channels import Channel, NoiseChannel
 from sievert.errors import FileError
-from sievert.files import Scenario
-from sievert.numerics import at_least_percent, at_most_percent, brief, did_you_mean, in_percent, require_size
+from sievert.files import PolicyScenario
+from sievert.numerics import (
+    abbreviated,
+    at_least_percent,
+    at_most_percent,
+    did_you_mean,
+    in_percent,
+    require_size,
+)
 from sievert.observations import (
     Breaches,
     BreachUntil,
     ObservationsUntil,
-    SimulatedGain,
+    SimulatedVulnerability,
     SuccessProbability,
     breaches,
     observations_until_breach,
@@ -29,21 +36,21 @@ from sievert.observations import (
 from sievert.questions._beside import finely
 from sievert.questions._one_row import OfOneRow, one_row, rows_of_person
 from sievert.questions._record_breach import (
-    about_predicate,
-    half_time,
+    median_breach_time,
+    predicate_breaches,
     record_breaches,
     releases_until,
     simulated_guess,
 )
-from sievert.questions._seen import Seen, one_record_of, seen
+from sievert.questions._seen import Analysis, analysis_of, table_noise_analysis
 from sievert.spaces import KnownLabels, Metric, worded
 
 __all__ = [
-    "BreachReport",
+    "BreachAnswer",
     "breach_of",
-    "chance_words",
-    "listed",
-    "observation_words",
+    "listed_names",
+    "observations_text",
+    "probability_text",
     "read_range",
     "round_numbers",
 ]
@@ -64,7 +71,7 @@ BAR = 20
 
 
 @dataclass(frozen=True)
-class BreachReport(OfOneRow):
+class BreachAnswer(OfOneRow):
     """What a file's mechanism gives away over many observations.
 
     Attributes
@@ -88,7 +95,7 @@ class BreachReport(OfOneRow):
     until: tuple[ObservationsUntil, ...]
     half: BreachUntil | None
     about_record: bool = False
-    simulated: SimulatedGain | None = None
+    simulated: SimulatedVulnerability | None = None
 
     @property
     def secret(self) -> str:
@@ -107,13 +114,13 @@ class BreachReport(OfOneRow):
             )
         return (
             f"{last.observations} observations: {self.secret} is guessed with probability {start} before, "
-            f"{self._chance(first)} after {observation_words(first.observations)} and {self._chance(last)} "
+            f"{self._chance(first)} after {observations_text(first.observations)} and {self._chance(last)} "
             f"after {last.observations}.{one_row(self.rows_per_person)}"
         )
 
     def _chance(self, point: SuccessProbability) -> str:
         """Both ends between which the chance surely lies, with the simulation of the last of them."""
-        words, drawn = chance_words(point), self.simulated
+        words, drawn = probability_text(point), self.simulated
         if drawn is None or point.exact or point.observations != drawn.releases:
             return words
         return f"{words} (simulated: {finely(drawn.lower)} to {finely(drawn.upper)})"
@@ -129,7 +136,7 @@ def read_range(text: str) -> list[int]:
     numbers = [] if written is None else _numbers(*written.groups())
     if not numbers or numbers[0] < 1 or numbers[-1] < numbers[0]:
         raise FileError(
-            f"--observations is {brief(text)}; write 1..1000, or 10 for 1..10, or 1,10,100, from 1 on"
+            f"--observations is {abbreviated(text)}; write 1..1000, or 10 for 1..10, or 1,10,100, from 1 on"
         )
     _require_few(numbers[-1], "--observations")
     return numbers if written is None or written[3] else list(range(numbers[0], numbers[-1] + 1))
@@ -153,11 +160,11 @@ def _require_few(last: int, what: str) -> None:
 
 
 def breach_of(
-    scenario: Scenario,
+    scenario: PolicyScenario,
     observations: Sequence[int] | None = None,
     about: Sequence[str] = (),
     level: float | None = None,
-) -> BreachReport:
+) -> BreachAnswer:
     """Levels, rates and curves of the file's mechanism about its input.
 
     Without a level, a breach is belief in the predicate that has come more than half of the way to certainty.
@@ -170,11 +177,11 @@ def breach_of(
 
 @singledispatch
 def _breach(
-    channel: Channel, scenario: Scenario, counts: list[int], about: Sequence[str], level: float | None
-) -> BreachReport:
+    channel: Channel, scenario: PolicyScenario, counts: list[int], about: Sequence[str], level: float | None
+) -> BreachAnswer:
     """About the channel's input; about one record where the file asks for that."""
     if scenario.document.adversary.about == "record" and not scenario.query.is_record:
-        view = one_record_of(seen(scenario))
+        view = table_noise_analysis(analysis_of(scenario))
         if view is None:
             raise FileError(
                 f'{scenario.source}, adversary.about: is "record", but {scenario.mechanism.words()} on '
@@ -207,7 +214,7 @@ def _breach(
             channel, 0.5, level=size, predicate=named, prior=prior, most=most, rng=SEED
         )
     targets = [target for target in TARGETS if found.success[-1].before < target]
-    return BreachReport(
+    return BreachAnswer(
         scenario.title,
         scenario.policy.describe(),
         scenario.query.words,
@@ -223,21 +230,25 @@ def _breach(
 
 @_breach.register
 def _about_record(
-    channel: NoiseChannel, scenario: Scenario, counts: list[int], about: Sequence[str], level: float | None
-) -> BreachReport:
+    channel: NoiseChannel,
+    scenario: PolicyScenario,
+    counts: list[int],
+    about: Sequence[str],
+    level: float | None,
+) -> BreachAnswer:
     """About one record, where the channel has no list of inputs."""
-    return _record_report(seen(scenario), scenario, counts, about, level)
+    return _record_report(analysis_of(scenario), scenario, counts, about, level)
 
 
 def _record_report(
-    view: Seen, scenario: Scenario, counts: list[int], about: Sequence[str], level: float | None
-) -> BreachReport:
+    view: Analysis, scenario: PolicyScenario, counts: list[int], about: Sequence[str], level: float | None
+) -> BreachAnswer:
     named = _about(scenario.policy.values, about)
     found = record_breaches(view, _thinned(counts), level)
-    half = half_time(view, found) if named is None else None
+    half = median_breach_time(view, found) if named is None else None
     if named is not None:
-        found, half = about_predicate(view, found, named, counts[-1], level)
-    return BreachReport(
+        found, half = predicate_breaches(view, found, named, counts[-1], level)
+    return BreachAnswer(
         scenario.title,
         scenario.policy.describe(),
         scenario.query.words,
@@ -279,12 +290,14 @@ def _about(inputs: Sequence[Hashable], texts: Sequence[str]) -> list[Hashable] |
             item = next((label for label in inputs if isinstance(label, tuple) and str(label) == text), None)
         if item is None:
             hint = did_you_mean(text, inputs)
-            raise FileError(f"--about is {brief(text)}, which is no input; inputs are {listed(inputs)}{hint}")
+            raise FileError(
+                f"--about is {abbreviated(text)}, which is no input; inputs are {listed_names(inputs)}{hint}"
+            )
         named.append(item)
     return named
 
 
-def chance_words(point: SuccessProbability) -> str:
+def probability_text(point: SuccessProbability) -> str:
     """The chance of a right guess: one number where it is known, else both ends."""
     if point.value == 1 and point.missing_bits < math.inf:
         return "almost 100%"
@@ -293,12 +306,12 @@ def chance_words(point: SuccessProbability) -> str:
     return f"{at_least_percent(point.lower)} to {at_most_percent(point.upper)}"
 
 
-def observation_words(count: int) -> str:
+def observations_text(count: int) -> str:
     """How many observations, with the word."""
     return "1 observation" if count == 1 else f"{count} observations"
 
 
-def listed(items: Sequence[Hashable], most: int = 8) -> str:
+def listed_names(items: Sequence[Hashable], most: int = 8) -> str:
     """Names, the first few of many."""
     named = ", ".join(map(worded, items[:most]))
     return f"{named} and {len(items) - most} more" if len(items) > most else named

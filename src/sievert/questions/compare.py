@@ -7,13 +7,13 @@ from typing import Any
 
 from sievert.channels import Channel, NoiseChannel, TableNoise
 from sievert.errors import FileError
-from sievert.files import Scenario
+from sievert.files import PolicyScenario
 from sievert.orders import Comparison, Verdict, compare
 from sievert.proofs import Proof
 from sievert.results import Result
 from sievert.spaces import shown
 
-__all__ = ["Replacement", "compared_channels", "replacement"]
+__all__ = ["CompareAnswer", "compared_channels", "replacement"]
 
 # What is left when B is safer in a weaker order only.
 REACH = {
@@ -23,7 +23,7 @@ REACH = {
 
 
 @dataclass(frozen=True)
-class Replacement(Result):
+class CompareAnswer(Result):
     """Whether the second mechanism, B, can replace the first, A; `names` are the files they come from."""
 
     names: tuple[str, str]
@@ -83,15 +83,15 @@ def _plain(verdict: Verdict) -> dict[str, Any]:
 
 
 def replacement(
-    first: Scenario | Channel | Proof, second: Scenario | Channel | Proof, names: tuple[str, str]
-) -> Replacement:
+    first: PolicyScenario | Channel | Proof, second: PolicyScenario | Channel | Proof, names: tuple[str, str]
+) -> CompareAnswer:
     """Compare two mechanisms, each of a file or a channel itself."""
     channels = compared_channels(first, second)
-    return Replacement(names, *channels, compare(*channels))
+    return CompareAnswer(names, *channels, compare(*channels))
 
 
 def compared_channels(
-    first: Scenario | Channel | Proof, second: Scenario | Channel | Proof
+    first: PolicyScenario | Channel | Proof, second: PolicyScenario | Channel | Proof
 ) -> tuple[Channel, Channel]:
     """The mechanisms that are compared, each of a file or a channel itself."""
     channels = _channel(first), _channel(second)
@@ -100,9 +100,9 @@ def compared_channels(
     return channels
 
 
-def _require_all_answers(loaded: Scenario | Channel | Proof) -> None:
+def _require_all_answers(loaded: PolicyScenario | Channel | Proof) -> None:
     """Noise that is clamped to less than all answers is not ordered by its law alone."""
-    if not isinstance(loaded, Scenario) or not isinstance(loaded.channel, TableNoise):
+    if not isinstance(loaded, PolicyScenario) or not isinstance(loaded.channel, TableNoise):
         return
     limits, found = loaded.channel.limits, loaded.tabulated
     least, greatest = found.statistic.range(loaded.policy, found.absence)
@@ -113,7 +113,7 @@ def _require_all_answers(loaded: Scenario | Channel | Proof) -> None:
         )
 
 
-def _channel(loaded: Scenario | Channel | Proof) -> Channel:
+def _channel(loaded: PolicyScenario | Channel | Proof) -> Channel:
     """The mechanism of a file, or a channel itself."""
     if isinstance(loaded, Proof):
         raise FileError("a proof has no mechanism; give a TOML file, or a channel as .csv, .npz or .parquet")

@@ -22,9 +22,9 @@ from sievert.design import (
     Existence,
     MinimaxRegret,
     PlanarBeside,
-    Setting,
     SurveyDesign,
     TableDesign,
+    TableDesignProblem,
     Universality,
     as_loss,
     candidates,
@@ -42,20 +42,20 @@ from sievert.design import (
     universal_by_theorem,
 )
 from sievert.errors import FileError, MechanismError, TooLargeError
-from sievert.files import ReleaseModel, Scenario, dumps, file_eps, moved
+from sievert.files import PolicyScenario, ReleaseModel, dumps, file_eps, moved
 from sievert.measures import Gain
-from sievert.mechanisms import noise_on_map, privacy
-from sievert.numerics import brief, non_negative, read_eps
+from sievert.mechanisms import planar_noise, privacy
+from sievert.numerics import abbreviated, non_negative, read_eps
 from sievert.policies import Answers
 from sievert.proofs import ExactDesignProof, NoiseProof, OptimalDesignProof, Proof, StaircaseProof
-from sievert.questions._accept import record_belief
 from sievert.questions._one_row import OfOneRow, one_row, rows_of_person
+from sievert.questions.acceptance import record_belief
 from sievert.results import Result
 from sievert.spaces import Region
 from sievert.tables import channel_bytes, is_text
 
 __all__ = [
-    "Design",
+    "DesignAnswer",
     "NoiseDesign",
     "ResponseDesign",
     "channel_suffixes",
@@ -87,7 +87,7 @@ WEIGHED = (
 
 
 @dataclass(frozen=True)
-class Design(OfOneRow):
+class DesignAnswer(OfOneRow):
     """The best mechanism for a file's use, with the standard ones beside it."""
 
     title: str
@@ -138,7 +138,7 @@ class Design(OfOneRow):
         """None: what is found is proved."""
         return None
 
-    def files(self, scenario: Scenario, target: Path) -> dict[str, tuple[Path, bytes]]:
+    def files(self, scenario: PolicyScenario, target: Path) -> dict[str, tuple[Path, bytes]]:
         """The mechanism, and a file that names it, ready for `audit` and `release`."""
         return _listed_files(scenario, target, self.mechanism, self.found.optimal.eps)
 
@@ -166,7 +166,7 @@ class NoiseDesign(OfOneRow):
         """Why there is no certificate; None where there is one."""
         return None if self.certificate is not None else WEIGHED
 
-    def files(self, scenario: Scenario, target: Path) -> dict[str, tuple[Path, bytes]]:
+    def files(self, scenario: PolicyScenario, target: Path) -> dict[str, tuple[Path, bytes]]:
         """A file with the noise that keeps ε and errs least, ready for `audit` and `release`."""
         mechanism = self.found.chosen.mechanism
         assert mechanism is not None
@@ -195,7 +195,7 @@ class ResponseDesign(OfOneRow):
         """Why there is no certificate."""
         return WEIGHED
 
-    def files(self, scenario: Scenario, target: Path) -> dict[str, tuple[Path, bytes]]:
+    def files(self, scenario: PolicyScenario, target: Path) -> dict[str, tuple[Path, bytes]]:
         """The mechanism of least variance, and a file that names it, ready for `audit` and `release`."""
         mechanism = self.found.chosen.mechanism
         assert mechanism is not None
@@ -203,7 +203,7 @@ class ResponseDesign(OfOneRow):
 
 
 def _listed_files(
-    scenario: Scenario, target: Path, found: Channel, eps: float
+    scenario: PolicyScenario, target: Path, found: Channel, eps: float
 ) -> dict[str, tuple[Path, bytes]]:
     channel = target.with_suffix(EXACT if found.form == "exact" else FLOATS)
     mechanism = {"matrix": channel.name, "eps": eps}
@@ -213,24 +213,24 @@ def _listed_files(
     }
 
 
-def channel_suffixes(scenario: Scenario) -> tuple[str, ...]:
+def channel_suffixes(scenario: PolicyScenario) -> tuple[str, ...]:
     """How a designed channel may be named beside its file; noise for a table is named in the file alone."""
     only_noise = scenario.document.query.is_table and scenario.document.use is None
     return () if only_noise else (EXACT, FLOATS)
 
 
-def require_named(scenario: Scenario, target: Path) -> None:
+def require_named(scenario: PolicyScenario, target: Path) -> None:
     """Refuse, before any work, a place where the designed file would name what is not UTF-8."""
     if not is_text(designed_toml(scenario, {"matrix": target.name}, target.parent)):
         raise FileError(
-            f"output is {brief(str(target))}: the designed file would name a path that is not UTF-8; "
+            f"output is {abbreviated(str(target))}: the designed file would name a path that is not UTF-8; "
             "name another output"
         )
 
 
 def design_of(
-    scenario: Scenario, eps: float | None = None, gap: float | None = None, device: str | None = None
-) -> Design | NoiseDesign | ResponseDesign:
+    scenario: PolicyScenario, eps: float | None = None, gap: float | None = None, device: str | None = None
+) -> DesignAnswer | NoiseDesign | ResponseDesign:
     """The design for a file: its policy and query, its loss, at its own ε and gap or others."""
     if eps is not None and non_negative("eps", eps, MechanismError, infinite=True) == math.inf:
         raise MechanismError("eps is inf; nothing would be hidden, and no audit accepts it; give a finite ε")
@@ -256,8 +256,8 @@ def design_of(
 
 
 def _on_map(
-    scenario: Scenario, eps: float | None, gap: float | None, device: str | None
-) -> Design | NoiseDesign:
+    scenario: PolicyScenario, eps: float | None, gap: float | None, device: str | None
+) -> DesignAnswer | NoiseDesign:
     """The best of all mechanisms on few cells; otherwise the noise that a place could get."""
     assert scenario.region is not None
     why = 'needs [use], such as loss = "distance", to say what places are for'
@@ -275,7 +275,7 @@ def _on_map(
     return noise_on_places(scenario, eps, why)
 
 
-def announced(scenario: Scenario, gap: float | None = None, device: str | None = None) -> str | None:
+def announced(scenario: PolicyScenario, gap: float | None = None, device: str | None = None) -> str | None:
     """What a design on a map will take, said before it starts; None where that is not long.
 
     Notes
@@ -319,7 +319,7 @@ def in_minutes(seconds: float) -> str:
     return f"about {round(seconds / 3600)} hours" if seconds < 172_800 else "days"
 
 
-def _gap(scenario: Scenario, gap: float | None) -> float:
+def _gap(scenario: PolicyScenario, gap: float | None) -> float:
     use = scenario.document.use
     return MEASURED_GAP if use is None else use.gap if gap is None else gap
 
@@ -348,14 +348,14 @@ def _with_cells(region: Region, most: int) -> str:
     return f"with cell = {coarse.cell:g} it has {len(coarse)}, {takes}"
 
 
-def noise_on_places(scenario: Scenario, eps: float | None, why: str) -> NoiseDesign:
+def noise_on_places(scenario: PolicyScenario, eps: float | None, why: str) -> NoiseDesign:
     """The noise that places could get, by its mean error; `why` the best of all mechanisms is not known."""
     assert scenario.region is not None
     stated = scenario.document.use is not None and scenario.document.use.prior is not None
     given = stated or scenario.stated_record_prior is not None
     rules = scenario.document.release or ReleaseModel()
     found = place_design(
-        noise_on_map(scenario.region, read_eps(file_eps(scenario) if eps is None else eps)),
+        planar_noise(scenario.region, read_eps(file_eps(scenario) if eps is None else eps)),
         np.asarray(scenario.use_prior, dtype=np.float64) if given else None,
         scenario.observations,
         rules.confidence,
@@ -370,13 +370,13 @@ def noise_on_places(scenario: Scenario, eps: float | None, why: str) -> NoiseDes
     )
 
 
-def noise_design(scenario: Scenario, eps: float | None = None) -> NoiseDesign:
+def noise_design(scenario: PolicyScenario, eps: float | None = None) -> NoiseDesign:
     """The noise that the table of a file could get, with rows that [release] leaves out."""
     policy, table = scenario.policy, scenario.tabulated
     belief = record_belief(scenario)
     rules = scenario.document.release or ReleaseModel()
     found = table_design(
-        Setting(
+        TableDesignProblem(
             policy,
             scenario.query,
             table.statistic,
@@ -392,7 +392,7 @@ def noise_design(scenario: Scenario, eps: float | None = None) -> NoiseDesign:
     return NoiseDesign(scenario.title, policy.describe(), table.statistic.words, found, checked)
 
 
-def response_design(scenario: Scenario, eps: float | None = None) -> ResponseDesign:
+def response_design(scenario: PolicyScenario, eps: float | None = None) -> ResponseDesign:
     """The mechanisms for a survey: one report a record, frequencies estimated from all."""
     words = scenario.use.loss.words()
     if not scenario.query.is_record:
@@ -424,8 +424,8 @@ def response_design(scenario: Scenario, eps: float | None = None) -> ResponseDes
 
 
 def listed_design(
-    scenario: Scenario, eps: float | None = None, gap: float | None = None, device: str | None = None
-) -> Design:
+    scenario: PolicyScenario, eps: float | None = None, gap: float | None = None, device: str | None = None
+) -> DesignAnswer:
     """The best of all mechanisms on the listed answers, with the standard ones beside it."""
     answers, loss = scenario.answers, scenario.use_loss
     prior = None if scenario.prior_unknown else scenario.use_prior
@@ -448,7 +448,7 @@ def listed_design(
     proof = found.optimal.certificate
     if regret is not None and regret.certificate is not None:
         proof = regret.certificate
-    return Design(
+    return DesignAnswer(
         scenario.title,
         scenario.policy.describe(),
         scenario.query.words,
@@ -463,7 +463,9 @@ def listed_design(
     )
 
 
-def design_questions(scenario: Scenario, proof: Proof, eps: float | None = None) -> list[dict[str, Any]]:
+def design_questions(
+    scenario: PolicyScenario, proof: Proof, eps: float | None = None
+) -> list[dict[str, Any]]:
     """What a proof of this kind about the design for a file may be about; no program is solved.
 
     Only the least regret, which is found in fractions, is looked for anew.
@@ -486,7 +488,7 @@ def design_questions(scenario: Scenario, proof: Proof, eps: float | None = None)
     return [found.question()] if found is not None and found.kind == proof.kind else []
 
 
-def _noise_questions(scenario: Scenario, eps: float | None) -> list[dict[str, Any]]:
+def _noise_questions(scenario: PolicyScenario, eps: float | None) -> list[dict[str, Any]]:
     """The noise that a table gets where the best of all mechanisms is not asked for, or cannot be found."""
     if scenario.region is not None or not scenario.document.query.is_one_table:
         return []
@@ -498,11 +500,11 @@ def _noise_questions(scenario: Scenario, eps: float | None) -> list[dict[str, An
     return [] if found is None else [found.question()]
 
 
-def _beside(scenario: Scenario, found: Candidates) -> PlanarBeside | None:
+def _beside(scenario: PolicyScenario, found: Candidates) -> PlanarBeside | None:
     """Planar geometric noise at the same ε and at the same guess, where places are cells of a map."""
     if scenario.region is None or len(scenario.region) < 2 or not 0 < found.eps < math.inf:
         return None
-    noise = noise_on_map(scenario.region, read_eps(found.eps))
+    noise = planar_noise(scenario.region, read_eps(found.eps))
     belief = np.asarray(scenario.use_prior, dtype=np.float64)
     best = found.optimal
     return planar_beside(best.mechanism, float(best.loss), noise, belief, scenario.use_loss)
@@ -535,7 +537,7 @@ def _sentence(result: Result) -> str:
     return f"{text[0].upper()}{text[1:]}."
 
 
-def _file_alpha(scenario: Scenario) -> object:
+def _file_alpha(scenario: PolicyScenario) -> object:
     """e^-ε as the file writes it, where that is what it promises for the policy: the design is then exact."""
     family = scenario.document.mechanism
     alpha = None if family is None else family.written().get("alpha")
@@ -544,7 +546,7 @@ def _file_alpha(scenario: Scenario) -> object:
     return alpha if scenario.claimed_eps == privacy(None, alpha).eps else None
 
 
-def designed_toml(scenario: Scenario, mechanism: dict[str, Any], folder: Path) -> str:
+def designed_toml(scenario: PolicyScenario, mechanism: dict[str, Any], folder: Path) -> str:
     """The file with its mechanism replaced by the designed one.
 
     Paths are made relative to the folder it is written to.

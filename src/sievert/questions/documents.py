@@ -6,12 +6,12 @@ import numpy as np
 
 from sievert.channels import Channel
 from sievert.errors import FileError
-from sievert.files import TextScenario
+from sievert.files import DocumentsScenario
 from sievert.numerics import in_nats, require_size
 from sievert.proofs import Proof
 from sievert.questions._document_answers import DocumentsAnswer, about_documents
 from sievert.questions._document_attack import attack_documents
-from sievert.questions._document_audit import DocumentsAudit, Pair, audit_documents, profile_of
+from sievert.questions._document_audit import DocumentsAudit, ReferencePair, audit_documents, profile_of
 from sievert.questions._document_estimate import (
     documents_estimate_question,
     estimate_documents,
@@ -22,7 +22,7 @@ from sievert.text import WordMechanism, prove_promises, word_channel
 __all__ = [
     "DocumentsAnswer",
     "DocumentsAudit",
-    "Pair",
+    "ReferencePair",
     "about_documents",
     "attack_documents",
     "audit_documents",
@@ -38,7 +38,7 @@ __all__ = [
 LARGEST_CHANNEL = 400
 
 
-def promise_of_documents(scenario: TextScenario, releases: int = 1) -> Proof:
+def promise_of_documents(scenario: DocumentsScenario, releases: int = 1) -> Proof:
     """The proof of what releases promise the references."""
     bags = [bag for _, bag in scenario.references]
     with scenario.at("documents.references"):
@@ -46,7 +46,7 @@ def promise_of_documents(scenario: TextScenario, releases: int = 1) -> Proof:
 
 
 def compare_documents(
-    first: TextScenario, second: TextScenario, names: tuple[str, str] | None = None
+    first: DocumentsScenario, second: DocumentsScenario, names: tuple[str, str] | None = None
 ) -> DocumentsAnswer:
     """Whether the second mechanism can replace the first on one vocabulary; they go by their titles unless
     named.
@@ -86,7 +86,7 @@ def compare_documents(
     )
 
 
-def listed_words(scenario: TextScenario) -> Channel:
+def listed_words(scenario: DocumentsScenario) -> Channel:
     """The channel of one word, of a vocabulary that is small enough to be listed."""
     mechanism, further = scenario.mechanism, scenario.document.mechanism.further
     require_size(scenario.embedding.size, LARGEST_CHANNEL, "the vocabulary", "compare smaller ones")

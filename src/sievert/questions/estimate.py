@@ -31,19 +31,19 @@ from sievert.estimation import (
     likelihood_question,
     prove_likelihood,
 )
-from sievert.files import Described, EstimateModel, Scenario
-from sievert.mechanisms import noise_on_map
-from sievert.numerics import brief, in_tenths, read_eps
+from sievert.files import EstimateModel, PolicyScenario, Scenario
+from sievert.mechanisms import planar_noise
+from sievert.numerics import abbreviated, in_tenths, read_eps
 from sievert.proofs import LikelihoodProof
-from sievert.questions._estimate_tables import FileTable, table_estimate
+from sievert.questions._estimate_tables import TableEstimateAnswer, table_estimate
 from sievert.results import Result
 from sievert.spaces import Region, as_float
 from sievert.tables import Counted, cell_text, count_reports, expanded, open_rows, reports_by_person
 
 __all__ = [
     "UNPROVED",
-    "FileEstimate",
-    "FileTable",
+    "EstimateAnswer",
+    "TableEstimateAnswer",
     "estimate_of",
     "estimate_proof",
     "estimate_question",
@@ -62,7 +62,7 @@ LARGEST_TRANSPORT = 300
 
 
 @dataclass(frozen=True, eq=False)
-class FileEstimate(Result):
+class EstimateAnswer(Result):
     """The estimate of a file, with what was counted.
 
     Attributes
@@ -136,14 +136,14 @@ class FileEstimate(Result):
 
 
 def estimate_of(
-    scenario: Scenario,
+    scenario: PolicyScenario,
     *,
     reports: Sequence[str | Path] = (),
     column: str | Sequence[str] | None = None,
     method: str | None = None,
     interval: str | None = None,
     public: bool = False,
-) -> FileEstimate | FileTable:
+) -> EstimateAnswer | TableEstimateAnswer:
     """Count and estimate what [estimate] of the file names; arguments go before what the file says.
 
     A table over all records is read as it was released and adjusted to what is possible. A public answer is
@@ -181,7 +181,10 @@ def estimate_of(
 
 
 def _column(
-    scenario: Scenario, model: EstimateModel, reports: Sequence[str | Path], given: str | Sequence[str] | None
+    scenario: PolicyScenario,
+    model: EstimateModel,
+    reports: Sequence[str | Path],
+    given: str | Sequence[str] | None,
 ) -> Any:
     """The column of the reports; what the file itself released has the file's own."""
     chosen = given if given is not None else model.column
@@ -191,14 +194,14 @@ def _column(
 
 
 def _answer(
-    scenario: Scenario,
+    scenario: PolicyScenario,
     model: EstimateModel,
     groups: list[tuple[list[Path], Channel]],
     counted: list[Counted],
     found: Estimate,
     public: bool,
     people: int | None,
-) -> FileEstimate:
+) -> EstimateAnswer:
     """The estimate with what was counted, and beside the original where that may be read."""
     channels = [channel for _, channel in groups]
     merged = counted[0]
@@ -216,7 +219,7 @@ def _answer(
             raw = kantorovich(noisy / noisy.sum(), original, metric).value
     if scenario.document.release is not None and scenario.document.release.stable:
         found = replace(found, remarks=(*found.remarks, STABLE))
-    return FileEstimate(
+    return EstimateAnswer(
         scenario.title,
         scenario.mechanism.words(),
         found,
@@ -236,7 +239,7 @@ def _answer(
     )
 
 
-def _only_for_reports(scenario: Scenario, model: EstimateModel, **options: str | None) -> None:
+def _only_for_reports(scenario: PolicyScenario, model: EstimateModel, **options: str | None) -> None:
     """Refuse what a released table has no use for."""
     keys = ("method", "interval", "counts", "groups", "person", "original")
     for name in keys:
@@ -247,7 +250,7 @@ def _only_for_reports(scenario: Scenario, model: EstimateModel, **options: str |
             )
 
 
-def _not_remapped(scenario: Scenario) -> None:
+def _not_remapped(scenario: PolicyScenario) -> None:
     rules = scenario.document.release
     if scenario.region is not None and rules is not None and rules.remap is not None:
         raise FileError(
@@ -257,7 +260,7 @@ def _not_remapped(scenario: Scenario) -> None:
 
 
 def _repeated(
-    scenario: Scenario,
+    scenario: PolicyScenario,
     group: tuple[list[Path], Channel],
     column: Any,
     method: str,
@@ -314,19 +317,19 @@ def _mean(found: Estimate, counts: list[Mapping[Hashable, int]], channels: list[
         return None
 
 
-def unproved_estimate(scenario: Scenario) -> str | None:
+def unproved_estimate(scenario: PolicyScenario) -> str | None:
     """Why an estimate of this file has no proof, known before the work; None where it may have one."""
     model = scenario.document.estimate or EstimateModel()
     return UNPROVED if scenario.document.query.is_table or model.person is not None else None
 
 
-def reports_beside(scenario: Described, reports: Sequence[str | Path]) -> str | None:
+def reports_beside(scenario: Scenario, reports: Sequence[str | Path]) -> str | None:
     """The name of the one file of reports that an estimate was told, where it lies beside the scenario's.
 
     A proof names it, and whoever checks the proof reads it there; other reports are given again.
 
-    >>> from sievert.files import load_scenario
-    >>> scenario = load_scenario("examples/commute-reports.toml")
+    >>> from sievert.files import load_policy_scenario
+    >>> scenario = load_policy_scenario("examples/commute-reports.toml")
     >>> reports_beside(scenario, ["examples/data/reports.csv"]), reports_beside(scenario, ["/etc/hosts"])
     ('data/reports.csv', None)
     """
@@ -337,12 +340,13 @@ def reports_beside(scenario: Described, reports: Sequence[str | Path]) -> str | 
     return path.relative_to(folder).as_posix() if inside else None
 
 
-def reports_named(scenario: Described, name: str) -> list[Path]:
+def reports_named(scenario: Scenario, name: str) -> list[Path]:
     """The reports that a proof names, which somebody else wrote: one regular file beside the scenario's."""
     path = _inside(scenario.folder, name)
     if path is None:
         raise FileError(
-            f"the proof names the reports {brief(name)}, and only a file in the folder of {scenario.source} "
+            f"the proof names the reports {abbreviated(name)}, and only a file in the folder of "
+            f"{scenario.source} "
             "is read because a proof names it; say with --reports which they are"
         )
     return [path]
@@ -358,7 +362,7 @@ def _inside(folder: Path, name: str) -> Path | None:
 
 
 def estimate_question(
-    scenario: Scenario, reports: Sequence[str | Path] = (), column: str | None = None
+    scenario: PolicyScenario, reports: Sequence[str | Path] = (), column: str | None = None
 ) -> dict[str, Any] | None:
     """What the proof of an estimate of this file's reports, or of others, is about; None: it has none."""
     if unproved_estimate(scenario) is not None:
@@ -369,9 +373,11 @@ def estimate_question(
     return likelihood_question([Counter(part.counts) for part in counted], [channel for _, channel in groups])
 
 
-def estimate_proof(scenario: Scenario, result: FileEstimate | FileTable) -> LikelihoodProof | None:
+def estimate_proof(
+    scenario: PolicyScenario, result: EstimateAnswer | TableEstimateAnswer
+) -> LikelihoodProof | None:
     """The proof of the estimate's likelihood gap; None where reports are not counted one by one."""
-    if isinstance(result, FileTable) or unproved_estimate(scenario) is not None:
+    if isinstance(result, TableEstimateAnswer) or unproved_estimate(scenario) is not None:
         return None
     model = scenario.document.estimate or EstimateModel()
     groups = model.groups if model.groups is not None and len(result.groups) == len(model.groups) else None
@@ -382,7 +388,7 @@ def estimate_proof(scenario: Scenario, result: FileEstimate | FileTable) -> Like
 
 
 def _groups(
-    scenario: Scenario, model: EstimateModel, reports: Sequence[str | Path]
+    scenario: PolicyScenario, model: EstimateModel, reports: Sequence[str | Path]
 ) -> list[tuple[list[Path], Channel]]:
     """Files and the channel their reports came through, one entry a group of users."""
     if reports:
@@ -403,7 +409,7 @@ def _own(model: EstimateModel, reports: Sequence[str | Path]) -> bool:
     return not reports and model.reports is None and model.groups is None
 
 
-def _named(scenario: Scenario, model: EstimateModel) -> list[Path]:
+def _named(scenario: PolicyScenario, model: EstimateModel) -> list[Path]:
     """The files that [estimate] names, or else what the file itself has released."""
     if model.reports is not None:
         return expanded(_listed(model.reports), scenario.folder)
@@ -417,12 +423,12 @@ def _named(scenario: Scenario, model: EstimateModel) -> list[Path]:
     return [scenario.released]
 
 
-def _channel(scenario: Scenario, eps: float | None = None) -> Channel:
+def _channel(scenario: PolicyScenario, eps: float | None = None) -> Channel:
     """What the reports went through, at another ε where one is given; on a map from cells to cells."""
     per_metre = scenario.mechanism.per_metre
     if scenario.region is not None and per_metre is not None:
         exact: Fraction = read_eps(per_metre if eps is None else eps)
-        return noise_on_map(scenario.region, exact).over_cells()
+        return planar_noise(scenario.region, exact).over_cells()
     return scenario.channel if eps is None else scenario.with_eps(eps)
 
 
@@ -430,7 +436,7 @@ def _listed(value: str | Sequence[str]) -> list[str]:
     return [value] if isinstance(value, str) else list(value)
 
 
-def _count(scenario: Scenario, channel: Channel, paths: list[Path], column: Any) -> Counted:
+def _count(scenario: PolicyScenario, channel: Channel, paths: list[Path], column: Any) -> Counted:
     model = scenario.document.estimate or EstimateModel()
     if scenario.region is not None:
         return _count_places(scenario.region, paths, column, model)
@@ -445,7 +451,7 @@ def _one(column: Any) -> str | None:
         return column
     if len(column) != 1:
         raise FileError(
-            f"estimate.column is {brief(column)}; give one column, or two where the reports are places"
+            f"estimate.column is {abbreviated(column)}; give one column, or two where the reports are places"
         )
     return str(column[0])
 
@@ -456,7 +462,7 @@ def _count_places(
     columns = column.split(",") if isinstance(column, str) else list(column or ())
     if len(columns) != 2:
         raise FileError(
-            f"estimate.column is {brief(column)}; reports are places: give the columns of latitude and "
+            f"estimate.column is {abbreviated(column)}; reports are places: give the columns of latitude and "
             'longitude, such as column = ["lat", "lon"]'
         )
     names = [str(name).strip() for name in columns]
@@ -519,11 +525,11 @@ def _degrees(cell: Any) -> float:
 def _whole(path: Path, cell: Any) -> int:
     number = as_float(cell_text(cell))
     if number is None or not np.isfinite(number) or number < 0 or number != int(number):
-        raise FileError(f"{path}: the count {brief(cell)} is not a whole number ≥ 0")
+        raise FileError(f"{path}: the count {abbreviated(cell)} is not a whole number ≥ 0")
     return int(number)
 
 
-def _original(scenario: Scenario, model: EstimateModel, channel: Channel) -> FloatArray | None:
+def _original(scenario: PolicyScenario, model: EstimateModel, channel: Channel) -> FloatArray | None:
     if model.original is None:
         return None
     paths = expanded([model.original], scenario.folder)

@@ -12,33 +12,33 @@ from sievert.errors import FileError, TooLargeError
 from sievert.limits import MEETS, explain_claim
 from sievert.limits.promises import ApproximateClaim, Claim, claim_of
 from sievert.numerics import bounded_percent, in_percent
-from sievert.questions._accept import (
+from sievert.questions._one_row import one_row, rows_of_person
+from sievert.questions.acceptance import (
     CLAIM_TOLERANCE,
     Check,
     Promise,
     kept_promise,
     record_belief,
 )
-from sievert.questions._one_row import one_row, rows_of_person
 from sievert.results import Result
 from sievert.spaces import Metric
 
 if TYPE_CHECKING:
-    from sievert.files import AcceptModel, Scenario
+    from sievert.files import AcceptModel, PolicyScenario
     from sievert.limits import Explanation, Unknown, WeakestClaim
     from sievert.policies import Answers
-    from sievert.questions._seen import Seen
+    from sievert.questions._seen import Analysis
 
 __all__ = [
     "OTHER_NUMBERS",
-    "ClaimReport",
+    "ExplainAnswer",
     "MechanismCurve",
     "NoiseNeeded",
     "explain_file",
     "file_claim",
     "report_of",
     "stated_claim",
-    "weakest_for_file",
+    "weakest_claim_for_file",
     "weakest_report",
 ]
 
@@ -86,7 +86,7 @@ class NoiseNeeded(Result):
 
 
 @dataclass(frozen=True)
-class ClaimReport(Result):
+class ExplainAnswer(Result):
     """An explanation with the limits it is held against and, for a file, the mechanism's own curve.
 
     `rows_per_person` rows of a person are released one by one, each with the claim; `all_rows` is at most how
@@ -133,24 +133,24 @@ class ClaimReport(Result):
         if failed:
             return f"Not acceptable: {failed[0]}."
         if self.answer is not None:
-            return f"{self.answer} {headline(self.explanation)}"
+            return f"{self.answer} {claim_headline(self.explanation)}"
         accepted = " This is within every limit of the file." if self.checks else ""
-        return f"{headline(self.explanation)}{accepted}{one_row(self.rows_per_person)}"
+        return f"{claim_headline(self.explanation)}{accepted}{one_row(self.rows_per_person)}"
 
 
-def report_of(explanation: Explanation, accept: AcceptModel | None = None) -> ClaimReport:
+def report_of(explanation: Explanation, accept: AcceptModel | None = None) -> ExplainAnswer:
     """An explanation of a bare claim."""
     title = f"What does “{explanation.claim}” mean?"
-    return ClaimReport(title, explanation, _checks(explanation, accept, None))
+    return ExplainAnswer(title, explanation, _checks(explanation, accept, None))
 
 
 def explain_file(
-    scenario: Scenario,
+    scenario: PolicyScenario,
     releases: int | None = None,
     within: float | None = None,
     centre: object = None,
     **options: Any,
-) -> ClaimReport:
+) -> ExplainAnswer:
     """Explain the claim of a file for its own policy, held against its [accept].
 
     The claim is what the options say, else [claim], else the ε of [mechanism]; releases default to the
@@ -179,10 +179,10 @@ def explain_file(
     if rows > 1:
         count = scenario.observations if releases is None else releases
         of_all = file_claim(scenario, rows * count, **options)[0]
-        from sievert.questions._standing import promised_guess
+        from sievert.questions._leakage_comparison import guess_under_claim
 
-        together = promised_guess(of_all, policy, record_belief(scenario))
-    return ClaimReport(
+        together = guess_under_claim(of_all, policy, record_belief(scenario))
+    return ExplainAnswer(
         scenario.title,
         explanation,
         checks,
@@ -193,14 +193,14 @@ def explain_file(
     )
 
 
-def file_claim(scenario: Scenario, releases: int | None = None, **options: Any) -> tuple[Claim, float]:
+def file_claim(scenario: PolicyScenario, releases: int | None = None, **options: Any) -> tuple[Claim, float]:
     """The claim that is explained, and one more δ at which its curve is read."""
     count = scenario.observations if releases is None else releases
     given = options if _states_claim(options) else {**stated_claim(scenario), **options}
     return claim_of(**given, releases=count), given.get("delta", 0.0)
 
 
-def _with_own_guess(scenario: Scenario, found: Explanation, claim: Claim) -> Explanation:
+def _with_own_guess(scenario: PolicyScenario, found: Explanation, claim: Claim) -> Explanation:
     """The file's own mechanism, where it keeps the claim, is one that reaches what it lets anybody guess."""
     if found.exact or scenario.document.mechanism is None or not isinstance(claim, ApproximateClaim):
         return found
@@ -216,8 +216,8 @@ def _with_own_guess(scenario: Scenario, found: Explanation, claim: Claim) -> Exp
     return replace(found, reached=reached, exact=found.after - reached <= MEETS)
 
 
-def weakest_for_file(
-    scenario: Scenario, guess: float, solve: Unknown, releases: int | None = None, **options: Any
+def weakest_claim_for_file(
+    scenario: PolicyScenario, guess: float, solve: Unknown, releases: int | None = None, **options: Any
 ) -> WeakestClaim:
     """The weakest claim that keeps a guess within a limit, for the policy and prior of a file.
 
@@ -238,7 +238,7 @@ def weakest_for_file(
     return weakest_claim(guess, solve, **given, prior=prior, releases=count, policy=scenario.policy)
 
 
-def _value(scenario: Scenario, centre: object) -> object:
+def _value(scenario: PolicyScenario, centre: object) -> object:
     """A centre given as text on the command line is the value that reads so."""
     if not isinstance(centre, str):
         return centre
@@ -249,7 +249,7 @@ def _states_claim(options: dict[str, Any]) -> bool:
     return any(options.get(name) is not None for name in ("eps", "rho", "sigma"))
 
 
-def stated_claim(scenario: Scenario) -> dict[str, Any]:
+def stated_claim(scenario: PolicyScenario) -> dict[str, Any]:
     """The claim that a file states or whose mechanism makes it, as arguments."""
     found = scenario.claimed
     if found is None and scenario.document.mechanism is None:
@@ -260,7 +260,7 @@ def stated_claim(scenario: Scenario) -> dict[str, Any]:
     return {"eps": scenario.epsilon.nats} if found is None else found
 
 
-def _mechanism_curve(scenario: Scenario) -> MechanismCurve | None:
+def _mechanism_curve(scenario: PolicyScenario) -> MechanismCurve | None:
     """The mechanism's own curve, where there is one small enough to look at every pair of neighbours."""
     if scenario.document.mechanism is None or scenario.policy.is_metric:
         return None
@@ -278,7 +278,7 @@ def _mechanism_curve(scenario: Scenario) -> MechanismCurve | None:
     )
 
 
-def _few_neighbours(view: Seen) -> tuple[Channel, Answers | Metric] | None:
+def _few_neighbours(view: Analysis) -> tuple[Channel, Answers | Metric] | None:
     """Neighbours, and a channel that tells them apart; None where they are too many to look at each pair."""
     if not view.listed:
         found = view.neighbours()
@@ -320,7 +320,7 @@ def _checks(
     return tuple(checks)
 
 
-def headline(found: Explanation) -> str:
+def claim_headline(found: Explanation) -> str:
     """The answer in one sentence."""
     if found.before >= 1:
         return "Nothing can be learned: the person's value is certain already."
@@ -331,18 +331,18 @@ def headline(found: Explanation) -> str:
     )
 
 
-def weakest_report(found: WeakestClaim) -> ClaimReport:
+def weakest_report(found: WeakestClaim) -> ExplainAnswer:
     """What the weakest acceptable claim means."""
     assert found.explanation is not None
     title = f"What keeps a guess at {found.guess:g} or below?"
     text = str(found)
     # A symbol keeps its case: Σ is not σ.
     opening = text[0].upper() if text[0].isascii() else text[0]
-    return ClaimReport(title, found.explanation, answer=f"{opening}{text[1:]}.")
+    return ExplainAnswer(title, found.explanation, answer=f"{opening}{text[1:]}.")
 
 
-def _seen(scenario: Scenario) -> Seen:
+def _seen(scenario: PolicyScenario) -> Analysis:
     """What the release of a file gives away; a promise alone asks for none, and starts sooner."""
-    from sievert.questions._seen import seen
+    from sievert.questions._seen import analysis_of
 
-    return seen(scenario)
+    return analysis_of(scenario)

@@ -12,7 +12,7 @@ from typing import Any
 
 from sievert.channels import Channel, TableNoise, epsilon
 from sievert.errors import TooLargeError
-from sievert.files import InferenceCase, Scenario
+from sievert.files import InferenceCase, PolicyScenario
 from sievert.inference import (
     Accuracy,
     Correlation,
@@ -29,10 +29,10 @@ from sievert.inference import (
 )
 from sievert.mechanisms import randomised_response, truncated_geometric
 from sievert.numerics import as_fraction, in_percent
-from sievert.questions._accept import Check, is_within
+from sievert.questions.acceptance import Check, is_within
 from sievert.results import Result
 
-__all__ = ["Candidate", "Inference", "infer", "inference_checks", "inference_question"]
+__all__ = ["InferenceAnswer", "InferenceCandidate", "infer", "inference_checks", "inference_question"]
 
 # Programs up to this many probabilities are solved for the whole curve too; from so many on only as closely
 # as can be seen.
@@ -42,7 +42,7 @@ LARGEST_NOISE = 3000
 
 
 @dataclass(frozen=True)
-class Candidate(Result):
+class InferenceCandidate(Result):
     """A mechanism on the picture: how often the secret is guessed and the answer told right."""
 
     name: str
@@ -51,7 +51,7 @@ class Candidate(Result):
 
 
 @dataclass(frozen=True)
-class Inference(Result):
+class InferenceAnswer(Result):
     """What the release of a file tells about a correlated secret.
 
     Attributes
@@ -81,7 +81,7 @@ class Inference(Result):
     best: InferencePoint | None
     least: float | None
     curve: InferenceCurve | None = field(repr=False)
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[InferenceCandidate, ...]
     checks: tuple[Check, ...]
 
     @property
@@ -124,7 +124,7 @@ class Inference(Result):
         return "at all" if math.isinf(self.eps) else f"with ε = {self.eps:.4g}"
 
 
-def infer(scenario: Scenario) -> Inference:
+def infer(scenario: PolicyScenario) -> InferenceAnswer:
     """What the file's mechanism tells about the secret of its [inference], and what the best one could.
 
     Parameters
@@ -141,7 +141,7 @@ def infer(scenario: Scenario) -> Inference:
     eps = _eps(scenario, case)
     same = case.correlation.secret_equals_use
     best = _best(case, float(loss.after), eps)
-    return Inference(
+    return InferenceAnswer(
         title=scenario.title,
         secret=case.correlation.secret_words,
         answer=case.answer,
@@ -159,14 +159,14 @@ def infer(scenario: Scenario) -> Inference:
     )
 
 
-def inference_question(scenario: Scenario) -> dict[str, Any]:
+def inference_question(scenario: PolicyScenario) -> dict[str, Any]:
     """What the proof of the best mechanism of `infer` is about; none is looked for."""
     case = scenario.inference
     limit = float(privacy_loss(case.channel, case.correlation).after)
     return frontier_question(case.correlation, limit, **_promise(case, _eps(scenario, case)))
 
 
-def inference_checks(scenario: Scenario) -> tuple[Check, ...]:
+def inference_checks(scenario: PolicyScenario) -> tuple[Check, ...]:
     """The limits of [accept] about inference, where the file has any."""
     accept = scenario.accept
     if accept is None or (accept.inference is None and accept.loss_factor is None):
@@ -175,7 +175,7 @@ def inference_checks(scenario: Scenario) -> tuple[Check, ...]:
     return tuple(_checked(scenario, privacy_loss(case.channel, case.correlation)))
 
 
-def _checked(scenario: Scenario, loss: PrivacyLoss) -> Iterator[Check]:
+def _checked(scenario: PolicyScenario, loss: PrivacyLoss) -> Iterator[Check]:
     accept = scenario.accept
     if accept is None:
         return
@@ -193,7 +193,7 @@ def _checked(scenario: Scenario, loss: PrivacyLoss) -> Iterator[Check]:
         yield Check("loss_factor", name, accept.loss_factor, value, is_within(value, accept.loss_factor))
 
 
-def _eps(scenario: Scenario, case: InferenceCase) -> float:
+def _eps(scenario: PolicyScenario, case: InferenceCase) -> float:
     """The ε that the file claims, or what its mechanism keeps on these answers."""
     claimed = scenario.claimed_eps
     return _kept(scenario.channel, case) if claimed is None else claimed
@@ -241,13 +241,13 @@ def _promise(case: InferenceCase, eps: float) -> dict[str, Any]:
 
 
 def _candidates(
-    scenario: Scenario, case: InferenceCase, eps: float, loss: PrivacyLoss, told: Accuracy
-) -> Iterator[Candidate]:
+    scenario: PolicyScenario, case: InferenceCase, eps: float, loss: PrivacyLoss, told: Accuracy
+) -> Iterator[InferenceCandidate]:
     """The file's mechanism, silence, the exact answer, and standard noise with the same ε."""
-    own = Candidate(scenario.mechanism.title(), float(loss.after), float(told.value))
+    own = InferenceCandidate(scenario.mechanism.title(), float(loss.after), float(told.value))
     yield own
-    yield Candidate("nothing", float(loss.before), float(told.before))
-    yield Candidate("the exact answer, without ε", _exact_answer(case.correlation), 1.0)
+    yield InferenceCandidate("nothing", float(loss.before), float(told.before))
+    yield InferenceCandidate("the exact answer, without ε", _exact_answer(case.correlation), 1.0)
     if math.isinf(eps) or len(case.correlation.uses) < 2:
         return
     for candidate in (*_on_answers(case, eps), *_by_everybody(case, eps)):
@@ -256,7 +256,7 @@ def _candidates(
             yield candidate
 
 
-def _on_answers(case: InferenceCase, eps: float) -> Iterator[Candidate]:
+def _on_answers(case: InferenceCase, eps: float) -> Iterator[InferenceCandidate]:
     """Noise on the answer itself."""
     uses, correlation = case.correlation.uses, case.correlation
     if len(uses) > LARGEST_NOISE:
@@ -271,12 +271,14 @@ def _on_answers(case: InferenceCase, eps: float) -> Iterator[Candidate]:
         yield _placed("truncated geometric", noise, correlation)
 
 
-def _by_everybody(case: InferenceCase, eps: float) -> Iterator[Candidate]:
+def _by_everybody(case: InferenceCase, eps: float) -> Iterator[InferenceCandidate]:
     """Local noise: every record is randomised before it is counted."""
     if not case.counted or not 0 < eps < 700 or len(case.values.uses) < 2:
         return
     local = newcomer(case.values, list(case.counted), mechanism=randomised_response(case.values.uses, eps))
-    yield Candidate("randomised response by everybody", float(local.secret_after), float(local.utility))
+    yield InferenceCandidate(
+        "randomised response by everybody", float(local.secret_after), float(local.utility)
+    )
 
 
 def _numbers(*items: object) -> bool:
@@ -287,6 +289,6 @@ def _exact_answer(correlation: Correlation) -> float:
     return math.fsum(correlation.floats.max(axis=0).tolist())
 
 
-def _placed(name: str, channel: Channel, correlation: Correlation) -> Candidate:
+def _placed(name: str, channel: Channel, correlation: Correlation) -> InferenceCandidate:
     loss, told = privacy_loss(channel, correlation), accuracy(channel, correlation)
-    return Candidate(name, float(loss.after), float(told.value))
+    return InferenceCandidate(name, float(loss.after), float(told.value))

@@ -22,12 +22,12 @@ from sievert.continuous import (
     resolution,
     truncated_laplace,
 )
-from sievert.files import Scenario
+from sievert.files import PolicyScenario
 from sievert.mechanisms import PixelatedLaplaceChannel
 from sievert.numerics import in_nats, in_percent
 from sievert.results import Result
 
-__all__ = ["IntervalFacts", "IntervalView", "Within", "interval_facts", "interval_view"]
+__all__ = ["IntervalCurves", "IntervalFacts", "WithinShare", "interval_curves", "interval_facts"]
 # The share of the loss that coarse pixels may add, for the number of pixels that is recommended.
 SHARE = 0.01
 # Grids on which the price of Laplace noise is drawn.
@@ -37,7 +37,7 @@ DEFAULT_LOSS = "absolute"
 
 
 @dataclass(frozen=True)
-class Within(Result):
+class WithinShare(Result):
     """The chance to guess a real number within a radius, before the release and after it."""
 
     radius: float
@@ -79,7 +79,7 @@ class IntervalFacts(Result):
     released: LaplaceLoss | None
     on_grid: Gap
     optimal: bool
-    within: tuple[Within, ...]
+    within: tuple[WithinShare, ...]
     advice: Resolution
     pixels: int
     step: float
@@ -133,18 +133,18 @@ class IntervalFacts(Result):
         return " ".join(self.sentences())
 
 
-def interval_facts(scenario: Scenario) -> IntervalFacts | None:
+def interval_facts(scenario: PolicyScenario) -> IntervalFacts | None:
     """The facts, where the file's noise is on an interval."""
     return _facts(scenario.channel, scenario)
 
 
 @singledispatch
-def _facts(channel: Channel, scenario: Scenario) -> IntervalFacts | None:
+def _facts(channel: Channel, scenario: PolicyScenario) -> IntervalFacts | None:
     return None
 
 
 @_facts.register
-def _on_interval(channel: PixelatedLaplaceChannel, scenario: Scenario) -> IntervalFacts | None:
+def _on_interval(channel: PixelatedLaplaceChannel, scenario: PolicyScenario) -> IntervalFacts | None:
     if math.isinf(channel.level.eps):
         return None  # without noise there is nothing to say of it
     eps = channel.level.exact_eps if channel.level.exact_eps is not None else channel.level.eps
@@ -166,7 +166,7 @@ def _on_interval(channel: PixelatedLaplaceChannel, scenario: Scenario) -> Interv
 
 
 @dataclass(frozen=True)
-class IntervalView:
+class IntervalCurves:
     """What is drawn of noise on an interval.
 
     Attributes
@@ -185,18 +185,18 @@ class IntervalView:
     belief: tuple[float, float, float]
 
 
-def interval_view(scenario: Scenario) -> IntervalView | None:
+def interval_curves(scenario: PolicyScenario) -> IntervalCurves | None:
     """The noise and its price, where the file's noise is on an interval."""
     return _view(scenario.channel, scenario)
 
 
 @singledispatch
-def _view(channel: Channel, scenario: Scenario) -> IntervalView | None:
+def _view(channel: Channel, scenario: PolicyScenario) -> IntervalCurves | None:
     return None
 
 
 @_view.register
-def _view_on_interval(channel: PixelatedLaplaceChannel, scenario: Scenario) -> IntervalView | None:
+def _view_on_interval(channel: PixelatedLaplaceChannel, scenario: PolicyScenario) -> IntervalCurves | None:
     if math.isinf(channel.level.eps):
         return None
     eps = channel.level.exact_eps if channel.level.exact_eps is not None else channel.level.eps
@@ -205,7 +205,7 @@ def _view_on_interval(channel: PixelatedLaplaceChannel, scenario: Scenario) -> I
     prices = () if density is None else tuple(gap(density, loss, eps, cells) for cells in PRICED)
     inputs = tuple(float(low + (high - low) * share) for share in (Fraction(1, 4), Fraction(1, 2)))
     noise = truncated_laplace(eps, (low, high))
-    return IntervalView(noise, inputs, prices, channel.pixels, _of_three(channel, scenario.use_prior))
+    return IntervalCurves(noise, inputs, prices, channel.pixels, _of_three(channel, scenario.use_prior))
 
 
 def _of_three(channel: PixelatedLaplaceChannel, prior: Any) -> tuple[float, float, float]:
@@ -220,7 +220,7 @@ def _of_three(channel: PixelatedLaplaceChannel, prior: Any) -> tuple[float, floa
     return found[0], found[1], found[2]
 
 
-def _loss(scenario: Scenario) -> Any:
+def _loss(scenario: PolicyScenario) -> Any:
     """The use's loss as it is written, where it is one of real numbers; else its table."""
     use = scenario.document.use
     if use is None:
@@ -233,7 +233,7 @@ def _loss(scenario: Scenario) -> Any:
     return spelled if named else scenario.use_loss
 
 
-def _density(channel: PixelatedLaplaceChannel, scenario: Scenario) -> Density | None:
+def _density(channel: PixelatedLaplaceChannel, scenario: PolicyScenario) -> Density | None:
     """What is believed about the number itself; None for a belief about the grid's points."""
     if not isinstance(_loss(scenario), str | dict):
         return None
@@ -245,11 +245,11 @@ def _density(channel: PixelatedLaplaceChannel, scenario: Scenario) -> Density | 
     return given.on(channel.interval) if isinstance(given, DensityPrior) else None
 
 
-def _radii(scenario: Scenario) -> list[float]:
+def _radii(scenario: PolicyScenario) -> list[float]:
     radii = (getattr(gain, "within", None) for gain in scenario.document.adversary.gains)
     return [radius for radius in radii if radius is not None]
 
 
-def _within(density: Density, radius: float, eps: Any) -> Within:
+def _within(density: Density, radius: float, eps: Any) -> WithinShare:
     loss = {"tolerance": radius}
-    return Within(radius, laplace_loss(density, loss, 0), laplace_loss(density, loss, eps))
+    return WithinShare(radius, laplace_loss(density, loss, 0), laplace_loss(density, loss, eps))

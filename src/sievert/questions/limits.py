@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sievert.errors import TooLargeError
-from sievert.files import Scenario, file_eps
+from sievert.files import PolicyScenario, file_eps
 from sievert.limits import WorstLeakage, worst_leakage
-from sievert.numerics import each_of, in_bits
+from sievert.numerics import in_bits, tracked
 from sievert.questions._one_row import OfOneRow, one_row, rows_of_person
-from sievert.questions._seen import seen
+from sievert.questions._seen import analysis_of
 from sievert.results import Result
 
-__all__ = ["LimitCurves", "Limits", "limit_curves", "limits_of"]
+__all__ = ["LimitCurves", "LimitsAnswer", "limit_curves", "limits_of"]
 
 
 NO_CERTIFICATE = (
@@ -27,7 +27,7 @@ NO_CERTIFICATE = (
 
 
 @dataclass(frozen=True)
-class Limits(OfOneRow):
+class LimitsAnswer(OfOneRow):
     """What any ε-private mechanism of a policy could leak, and what the file's own mechanism does.
 
     Attributes
@@ -63,7 +63,7 @@ class Limits(OfOneRow):
         )
 
 
-def limits_of(scenario: Scenario, eps: float | None = None) -> Limits:
+def limits_of(scenario: PolicyScenario, eps: float | None = None) -> LimitsAnswer:
     """Bounds for the file's policy at an ε (the file's claim, or its mechanism's true ε, by default)."""
     level = eps if eps is not None else file_eps(scenario)
     database = worst_leakage(scenario.policy, level)
@@ -72,13 +72,13 @@ def limits_of(scenario: Scenario, eps: float | None = None) -> Limits:
     exact = True
     if scenario.document.mechanism is not None:
         with suppress(TooLargeError):  # the limits hold whether or not the answers can be listed
-            view = seen(scenario)
+            view = analysis_of(scenario)
             if view.database is not None:
                 used, exact = float(view.database.bits), view.database.gap == 0
             used_record = view.uniform_bits
     certificate = database.certificate
     verified = "" if certificate is None else str(certificate.verify())
-    return Limits(
+    return LimitsAnswer(
         scenario.title,
         scenario.policy.describe(),
         level,
@@ -103,7 +103,7 @@ def _uncertified(database: WorstLeakage) -> str | None:
     return NO_CERTIFICATE.format(database.method)
 
 
-def _candidates(scenario: Scenario, individual: WorstLeakage) -> int:
+def _candidates(scenario: PolicyScenario, individual: WorstLeakage) -> int:
     """How many values of one record are possible when it can be guessed about most."""
     if scenario.policy.constrained and individual.mechanism is not None:
         return individual.mechanism.shape[1]
@@ -131,14 +131,14 @@ class LimitCurves(Result):
     bits: dict[str, tuple[float, ...]]
 
 
-def limit_curves(scenario: Scenario, limits: Limits) -> LimitCurves | None:
+def limit_curves(scenario: PolicyScenario, limits: LimitsAnswer) -> LimitCurves | None:
     """The bounds around the ε of the limits; None where they take too long."""
     if math.isinf(limits.eps):
         return None
     top = min(2 * limits.eps, LARGEST_EPS) if limits.eps > 0 else 2.0
     found: dict[float, WorstLeakage] = {limits.eps: limits.database}
     start = time.perf_counter()
-    for eps in each_of("points of the curve", (top * COARSE_TO_FINE**2).tolist()):
+    for eps in tracked("points of the curve", (top * COARSE_TO_FINE**2).tolist()):
         if time.perf_counter() - start > CURVE_SECONDS:
             break
         found[eps] = worst_leakage(scenario.policy, eps)

@@ -10,21 +10,21 @@ from typing import Any
 from sievert.channels.divergences import neighbours_of
 from sievert.errors import FileError
 from sievert.estimation import BayesRisk, BlackBoxAudit, audit_samples, bayes_risk
-from sievert.files import Scenario
+from sievert.files import PolicyScenario
 from sievert.numerics import several
 from sievert.questions.explain import stated_claim
 from sievert.results import Result
-from sievert.spaces import Table, as_float
+from sievert.spaces import LabelledTable, as_float
 from sievert.tables import cell_text, files_in, is_several, read_table
 
-__all__ = ["SamplesAudit", "black_box", "samples_audit"]
+__all__ = ["SamplesAnswer", "black_box", "samples_audit"]
 
 # Tables of runs that a folder may hold.
 SUFFIXES = (".csv", ".parquet")
 
 
 @dataclass(frozen=True)
-class SamplesAudit(Result):
+class SamplesAnswer(Result):
     """Runs held against a claim, and how well the input can be guessed from them.
 
     `inputs` is how many different ones there are; `any_two` whether any two were taken for neighbours.
@@ -51,15 +51,15 @@ class SamplesAudit(Result):
 
 def samples_audit(
     samples: Path,
-    scenario: Scenario | None = None,
+    scenario: PolicyScenario | None = None,
     eps: float | None = None,
     delta: float | None = None,
     confidence: float = 0.95,
     seed: int | None = None,
-) -> SamplesAudit:
+) -> SamplesAnswer:
     """Hold runs against a claim: the one given, or the file's, which says what are neighbours."""
     inputs, outputs, policy, eps, delta = _asked(samples, scenario, eps, delta)
-    return SamplesAudit(
+    return SamplesAnswer(
         f"What do the runs in {samples.name} show?",
         audit_samples(
             inputs, outputs, eps, delta=delta, confidence=confidence, policy_or_metric=policy, rng=seed
@@ -72,7 +72,7 @@ def samples_audit(
 
 def black_box(
     samples: Path,
-    scenario: Scenario | None = None,
+    scenario: PolicyScenario | None = None,
     eps: float | None = None,
     delta: float | None = None,
     confidence: float = 0.95,
@@ -86,7 +86,7 @@ def black_box(
 
 
 def _asked(
-    samples: Path, scenario: Scenario | None, eps: float | None, delta: float | None
+    samples: Path, scenario: PolicyScenario | None, eps: float | None, delta: float | None
 ) -> tuple[list[Hashable], list[Any], Any, float | None, float]:
     """Inputs and outputs of the runs, which inputs are neighbours, and the claim."""
     inputs, outputs = _runs(samples)
@@ -128,7 +128,7 @@ def _entry(cell: Any) -> Any:
     return text or "" if number is None or number != number else number
 
 
-def _tables(path: Path) -> Table:
+def _tables(path: Path) -> LabelledTable:
     """The tables of a folder or pattern as one; all must have the same columns."""
     first, *others = [read_table(file) for file in files_in(path, ".", SUFFIXES)]
     for other in others:
@@ -140,4 +140,4 @@ def _tables(path: Path) -> Table:
         if other.typed != first.typed:
             raise FileError(f"{other.path}: is not in the format of {first.path}; give tables of one format")
     rows = [row for table in (first, *others) for row in table.rows]
-    return Table(path, first.header, rows, typed=first.typed)
+    return LabelledTable(path, first.header, rows, typed=first.typed)

@@ -16,15 +16,15 @@ from pathlib import Path
 
 import numpy as np
 
-from sievert.channels import GaussianLaw, GeometricLaw, NoiseLaw, Privacy, TableNoise
+from sievert.channels import EpsilonOrAlpha, GaussianLaw, GeometricLaw, NoiseLaw, TableNoise
 from sievert.errors import DataError, FileError
-from sievert.files import Scenario, added_noise, load_scenario
+from sievert.files import PolicyScenario, load_policy_scenario, table_noise
 from sievert.ledger import largest_rho
 from sievert.limits import planned_claim
-from sievert.mechanisms import on_cells
-from sievert.numerics import as_fraction, bounded_percent, brief, number, whole
-from sievert.observations import record_view
-from sievert.policies import CellMove, cell_moves, largest_cost
+from sievert.mechanisms import add_to_table
+from sievert.numerics import abbreviated, as_fraction, bounded_percent, number, whole
+from sievert.observations import likelihood_of
+from sievert.policies import CellMove, cell_moves, joint_sensitivity
 from sievert.questions import belief_of
 from sievert.results import Result
 
@@ -103,7 +103,7 @@ class Affordable(Result):
 
 
 def afford(
-    scenario: Scenario | str | Path,
+    scenario: PolicyScenario | str | Path,
     *,
     eps: float | str | Fraction | None = None,
     delta: float | str | Fraction | None = None,
@@ -141,7 +141,7 @@ def afford(
     >>> [(option.way, option.releases) for option in found.options]
     [('pure', 4)]
     """
-    listed = scenario if isinstance(scenario, Scenario) else load_scenario(scenario)
+    listed = scenario if isinstance(scenario, PolicyScenario) else load_policy_scenario(scenario)
     total = _total(eps, delta, rho)
     case = _Case(listed, total)
     options, missing = _fitting(case) if releases is None else _each(case, _counted(releases))
@@ -170,7 +170,7 @@ def _total(eps: object, delta: object, rho: object) -> _Total:
         raise DataError("give exactly one of eps (with delta, or without) and rho")
     lost = None if delta is None else _amount("delta", delta)
     if lost is not None and lost >= 1:
-        raise DataError(f"delta is {brief(delta)}; it must be below 1")
+        raise DataError(f"delta is {abbreviated(delta)}; it must be below 1")
     if rho is not None:
         limit = _amount("rho", rho)
         return _Total(f"ρ = {number(limit)}", None, lost, limit)
@@ -186,9 +186,9 @@ def _amount(name: str, value: object) -> Fraction:
     except (ValueError, TypeError):
         found = Fraction(0)
     if isinstance(value, bool) or found <= 0:
-        raise DataError(f"{name} is {brief(value)}; it must be a finite number above 0")
+        raise DataError(f"{name} is {abbreviated(value)}; it must be a finite number above 0")
     if found > LARGEST_TOTAL:
-        raise DataError(f"{name} is {brief(value)}; give at most {LARGEST_TOTAL:,}")
+        raise DataError(f"{name} is {abbreviated(value)}; give at most {LARGEST_TOTAL:,}")
     return found
 
 
@@ -196,7 +196,7 @@ def _amount(name: str, value: object) -> Fraction:
 class _Case:
     """A table, whose moves by one person are known, and a total."""
 
-    scenario: Scenario
+    scenario: PolicyScenario
     total: _Total
 
     @property
@@ -207,7 +207,7 @@ class _Case:
     @cached_property
     def noise(self) -> TableNoise:
         """The noise of the file in the cells of its table."""
-        found = added_noise(self.scenario)
+        found = table_noise(self.scenario)
         if not isinstance(found, TableNoise):
             raise FileError(
                 f"{self.scenario.source}: afford is about noise in the cells of a table; use a count, sum or "
@@ -227,9 +227,9 @@ class _Case:
         """What one release with this noise costs a person, in ε or ρ."""
         policy, table = self.scenario.policy, self.scenario.tabulated.statistic
         if currency == "pure":
-            noise = on_cells(table, law)
+            noise = add_to_table(table, law)
             return noise.eps_of(self.scenario.tabulated.sensitivity) * self.owned
-        return largest_cost(
+        return joint_sensitivity(
             policy, [table], [law.rho_of], absence=self.absence, multiple=self.owned, power=2
         ).cost
 
@@ -265,9 +265,9 @@ class _Case:
     def option(self, law: NoiseLaw, way: str, releases: int) -> Afforded:
         """What so many releases with this noise are worth."""
         table = self.scenario.tabulated
-        noise = on_cells(table.statistic, law)
+        noise = add_to_table(table.statistic, law)
         gaussian, step = isinstance(law, GaussianLaw), table.statistic.step
-        guess = record_view(noise, belief_of(self.scenario)).guess(releases)
+        guess = likelihood_of(noise, belief_of(self.scenario)).guess(releases)
         value = law.sigma * step if isinstance(law, GaussianLaw) else noise.eps_of(table.sensitivity)
         return Afforded(
             "gaussian" if gaussian else "geometric",
@@ -350,7 +350,7 @@ def _each(case: _Case, releases: int) -> tuple[list[Afforded], dict[str, str]]:
 
 
 def _geometric(eps: Fraction) -> GeometricLaw:
-    return GeometricLaw(Privacy(float(eps), None, exact_eps=eps))
+    return GeometricLaw(EpsilonOrAlpha(float(eps), None, exact_eps=eps))
 
 
 def _largest(kept: Callable[[Fraction], bool]) -> Fraction:

@@ -22,17 +22,17 @@ import numpy as np
 
 from sievert.arrays import IntArray
 from sievert.errors import DataError, FileError
-from sievert.files import TextScenario
+from sievert.files import DocumentsScenario
 from sievert.ledger import Ledger, Relation, Reservation
 from sievert.numerics import in_nats, in_percent, number, read_eps
 from sievert.questions.documents import DocumentsAudit, audit_documents
-from sievert.release._described import DescribedJob, DescribedPreview, DescribedRelease, on_told_device
 from sievert.release._fit import DataFit, admit
-from sievert.release._local import SealedBits, State
-from sievert.release._protocol import Asked, Drawn
+from sievert.release._job import JobPreview, JobRelease, ReleaseJob, on_worker_device
+from sievert.release._protocol import DrawResult, ReleaseRequest
+from sievert.release._row_release import SealedBits, State
 from sievert.release._units import Part, changed, publish
 from sievert.tables import Contents, TableWriter, Text, Unit, fits, open_rows
-from sievert.text import Bag, promise, promised, released, verdict
+from sievert.text import Bag, document_guarantee, promised, released, verdict
 
 __all__ = ["DocumentsJob", "DocumentsPreview", "DocumentsRelease"]
 
@@ -41,7 +41,7 @@ BLOCK = 64
 
 
 @dataclass(frozen=True)
-class DocumentsPreview(DescribedPreview):
+class DocumentsPreview(JobPreview):
     """What a release of documents would do; no document was read.
 
     Attributes
@@ -65,7 +65,7 @@ class DocumentsPreview(DescribedPreview):
 
 
 @dataclass(frozen=True)
-class DocumentsRelease(DescribedRelease):
+class DocumentsRelease(JobRelease):
     """Documents that were released, at a cost in nats per unit of the embedding's distance.
 
     Attributes
@@ -86,7 +86,7 @@ class DocumentsRelease(DescribedRelease):
 
 
 @dataclass(frozen=True)
-class DocumentsJob(DescribedJob):
+class DocumentsJob(ReleaseJob):
     """Every word drawn anew, documents and words in random order."""
 
     budget_line = "person = 3.0 in it: the most ε per unit of distance for a person"
@@ -110,11 +110,11 @@ class DocumentsJob(DescribedJob):
             )
 
     @staticmethod
-    def audit(scenario: TextScenario) -> DocumentsAudit:
+    def audit(scenario: DocumentsScenario) -> DocumentsAudit:
         return audit_documents(scenario)
 
     @staticmethod
-    def cost(scenario: TextScenario) -> Fraction:
+    def cost(scenario: DocumentsScenario) -> Fraction:
         return read_eps(scenario.mechanism.eps) * scenario.document.documents.documents_per_person
 
     @property
@@ -132,10 +132,10 @@ class DocumentsJob(DescribedJob):
             said = promised(scenario.mechanism, scenario.length)
             return f"{said[0].upper()}{said[1:]}; above about 5 nats that is no promise."
         (_, first), (_, second) = scenario.references[:2]
-        nats = promise(first, second, scenario.mechanism, scenario.length).nats
+        nats = document_guarantee(first, second, scenario.mechanism, scenario.length).nats
         return f"Between the first two references that is {in_nats(nats)}: {verdict(nats)}."
 
-    def read(self, asked: Asked) -> tuple[Contents, ...]:
+    def read(self, asked: ReleaseRequest) -> tuple[Contents, ...]:
         most = self.scenario.document.documents.documents_per_person
         found, owned, count, empty = [], Counter[str](), 0, 0
         report = asked.reporter("reading")
@@ -155,7 +155,9 @@ class DocumentsJob(DescribedJob):
             )
         return tuple(found)
 
-    def draw(self, read: tuple[Contents, ...], held: Reservation, state: State, asked: Asked) -> Drawn:
+    def draw(
+        self, read: tuple[Contents, ...], held: Reservation, state: State, asked: ReleaseRequest
+    ) -> DrawResult:
         parts = self.drawn_parts(draw_texts, read, held, state, asked)
         count = sum(item.rows for item in read)
         with TemporaryFile() as spool:
@@ -167,7 +169,7 @@ class DocumentsJob(DescribedJob):
                 writer.discard()
                 raise
             writer.close()
-        return Drawn({"documents": count, "words": words})
+        return DrawResult({"documents": count, "words": words})
 
     def facts(self) -> dict[str, Any]:
         mechanism, table = self.scenario.mechanism, self.scenario.embedding
@@ -213,7 +215,7 @@ class DocumentsJob(DescribedJob):
             writer.write(self.marked(names, part))
 
 
-@on_told_device
+@on_worker_device
 def check_texts(job: DocumentsJob, unit: Unit) -> tuple[Contents, Counter[str], int]:
     """Read the documents of a unit: what they are, how many each person has, how many have no known word."""
     digests, owned, rows, empty = [], Counter[str](), 0, 0
@@ -225,7 +227,7 @@ def check_texts(job: DocumentsJob, unit: Unit) -> tuple[Contents, Counter[str], 
     return Contents(unit, rows, tuple(digests)), owned, empty
 
 
-@on_told_device
+@on_worker_device
 def draw_texts(job: DocumentsJob, part: Part) -> int:
     """Draw the documents of a unit anew, a row of words each."""
     source, unit = SealedBits(part.key, part.secure), part.contents.unit

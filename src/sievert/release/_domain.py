@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 
 from sievert.errors import DataError, FileError, OutputError
 from sievert.files import ReleaseModel, UseValue
-from sievert.numerics import as_fraction, brief
+from sievert.numerics import abbreviated, as_fraction
 from sievert.release._fit import FITS, Reason, Tally, left_out, replaced
 from sievert.spaces import KnownLabels, as_float, exact_number, label, shown, worded
-from sievert.tables import PLAIN, Batch, Coded, Meaning, Values, combined, in_code
+from sievert.tables import PLAIN, Batch, DictionaryColumn, DictionaryValues, Meaning, combined, in_code
 
 __all__ = ["DROPPED", "Domain", "Fingerprints"]
 
@@ -133,7 +133,8 @@ class Domain:
             if treatment == "drop":
                 return DROPPED << BITS | left_out("unknown")
             raise _Refused(
-                f"has {brief(together, worded)} in the columns {', '.join(self.columns)}, which is not one "
+                f"has {abbreviated(together, worded)} in the columns {', '.join(self.columns)}, which "
+                f"is not one "
                 "of the policy's combinations; declare it, or say unknown in [release]"
             ) from None
 
@@ -217,7 +218,7 @@ class _Attribute:
             )
         return (found,)
 
-    def texts(self, column: Sequence[Any]) -> Coded:
+    def texts(self, column: Sequence[Any]) -> DictionaryColumn:
         """A column as the texts of its cells."""
         found = in_code(column)
         return found.meant(self.meaning.texts_of(found.values.items, self.name))
@@ -260,9 +261,9 @@ class _Attribute:
             return self._substitutes[what], replaced(what)
         problem = {
             "missing": "has no value",
-            "unknown": f"has {brief(cell)}, which is not one of {shown(self.values)},",
-            "out_of_range": f"has {brief(cell)}, which is not from {span},",
-            "off_grid": f"has {brief(cell)}, which lies between two values,",
+            "unknown": f"has {abbreviated(cell)}, which is not one of {shown(self.values)},",
+            "out_of_range": f"has {abbreviated(cell)}, which is not from {span},",
+            "off_grid": f"has {abbreviated(cell)}, which lies between two values,",
         }[what]
         other = {"missing": '"drop"', "unknown": '"drop"', "out_of_range": '"clamp"', "off_grid": '"nearest"'}
         raise _Refused(
@@ -329,6 +330,8 @@ class Fingerprints:
         found = hashlib.sha256(str(batch.first).encode())
         for name in self.columns:
             column = batch.columns[name]
-            whole = column.digest() if isinstance(column, Coded) else Values(column).digest
+            whole = (
+                column.digest() if isinstance(column, DictionaryColumn) else DictionaryValues(column).digest
+            )
             found.update(whole)
         return found.digest()

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.errors import DataError
-from sievert.numerics import brief
+from sievert.numerics import abbreviated
 from sievert.results import Result
 from sievert.tables import FitModel
 
@@ -141,7 +141,7 @@ class Tally:
         if cell is None or not self._counts[list(UNKNOWN)].any():
             return
         for place in np.flatnonzero(np.isin(fits, UNKNOWN)).tolist():
-            self._unknown[brief(cell(place))] += 1 if rows is None else int(rows[place])
+            self._unknown[abbreviated(cell(place))] += 1 if rows is None else int(rows[place])
         if len(self._unknown) > MOST_DIFFERENT:
             self._unknown = Counter(dict(self._unknown.most_common(MOST_DIFFERENT // 10)))
 

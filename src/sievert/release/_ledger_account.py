@@ -21,7 +21,7 @@ from sievert.numerics import file_path, number
 from sievert.release._planning import DEFAULT_DELTA, epsilon_at, promised_by, rho_of
 from sievert.results import Result
 
-__all__ = ["ChargedPlan", "ChargedRelease", "Fit", "LedgerAccount", "LedgerGuess", "account"]
+__all__ = ["AffordableReleases", "ChargedPlan", "ChargedRelease", "LedgerAccount", "LedgerGuess", "account"]
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class LedgerGuess(Result):
 
 
 @dataclass(frozen=True)
-class Fit(Result):
+class AffordableReleases(Result):
     """How many more releases like an earlier one the ledger allows."""
 
     what: str
@@ -132,7 +132,7 @@ class LedgerAccount(Result):
     plans: tuple[ChargedPlan, ...]
     releases: tuple[ChargedRelease, ...]
     guesses: tuple[LedgerGuess, ...]
-    fits: tuple[Fit, ...]
+    fits: tuple[AffordableReleases, ...]
     closed: bool
     head: str
 
@@ -261,7 +261,7 @@ def _plan(planned: Planned, delta: Fraction) -> ChargedPlan:
     )
 
 
-def _fits(ledger: Ledger) -> Iterator[Fit]:
+def _fits(ledger: Ledger) -> Iterator[AffordableReleases]:
     """For every kind of release that was charged, how many more of it are paid for or can be."""
     kinds: dict[tuple[str, Fraction], tuple[str, ...]] = {}
     for entry in ledger.entries:
@@ -272,7 +272,7 @@ def _fits(ledger: Ledger) -> Iterator[Fit]:
             kinds[str(planned.record.get("mechanism", "")), planned.each] = planned.columns
     for (what, each), columns in kinds.items():
         left = min(ledger.remaining(columns).values())
-        yield Fit(what, each, max(0, math.floor(left / each)))
+        yield AffordableReleases(what, each, max(0, math.floor(left / each)))
 
 
 def _guesses(ledger: Ledger) -> Iterator[LedgerGuess]:

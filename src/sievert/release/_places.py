@@ -22,15 +22,15 @@ from numpy.typing import NDArray
 from sievert.arrays import FloatArray, IntArray
 from sievert.channels import Channel, PlanarNoise
 from sievert.errors import DataError, FileError, TooLargeError
-from sievert.files import ReleaseModel, Scenario
-from sievert.numerics import brief
-from sievert.release._errors import Errors, errors, reach_of
+from sievert.files import PolicyScenario, ReleaseModel
+from sievert.numerics import abbreviated
+from sievert.release._accuracy import AccuracySummary, errors, reach_of
 from sievert.release._fit import Tally, left_out, replaced
 from sievert.sampling import Sampler
 from sievert.spaces import Region, as_float
-from sievert.tables import PLAIN, Batch, Coded, Meaning, in_code, read_table
+from sievert.tables import PLAIN, Batch, DictionaryColumn, Meaning, in_code, read_table
 
-__all__ = ["OnMap", "Places", "population"]
+__all__ = ["MapRelease", "Places", "population"]
 LARGEST_REMAP = 2000
 # Noise further than this many times 1/ε has a probability below 1e-15.
 TAIL = 40
@@ -41,7 +41,7 @@ Lengths = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
-class OnMap:
+class MapRelease:
     """A channel on the cells of a region, and public weights of the cells where noisy ones are remapped."""
 
     region: Region
@@ -80,7 +80,7 @@ class OnMap:
         except TooLargeError as problem:
             raise FileError(f"release.remap: {problem}") from None
 
-    def errors(self, confidence: float) -> Errors:
+    def errors(self, confidence: float) -> AccuracySummary:
         """Metres from a cell to the released one; `radius` adds half a diagonal, for places inside a cell.
 
         Planar noise is summed before clamping, which only brings it closer. A channel is taken at its worst
@@ -89,11 +89,11 @@ class OnMap:
         kept = errors(self.channel, confidence).kept
         found = _lengths(self.channel, self, confidence)
         if found is None:
-            return Errors(None, None, None, kept)
+            return AccuracySummary(None, None, None, kept)
         scale, mean, reach = found
         cell = self.region.cell
         radius = Fraction(math.ceil((reach + math.sqrt(0.5)) * cell))
-        return Errors(scale * cell, mean * cell, radius, kept if self.population is None else None)
+        return AccuracySummary(scale * cell, mean * cell, radius, kept if self.population is None else None)
 
     def matrix_lengths(self, confidence: float) -> Lengths | None:
         """By all pairs of cells, where these are few."""
@@ -121,19 +121,19 @@ class OnMap:
 
 
 @singledispatch
-def _lengths(channel: Channel, place: OnMap, confidence: float) -> Lengths | None:
+def _lengths(channel: Channel, place: MapRelease, confidence: float) -> Lengths | None:
     """How far a released cell lies from the true one."""
     return place.matrix_lengths(confidence)
 
 
 @_lengths.register
-def _of_planar(channel: PlanarNoise, place: OnMap, confidence: float) -> Lengths | None:
+def _of_planar(channel: PlanarNoise, place: MapRelease, confidence: float) -> Lengths | None:
     if place.population is not None:
         return place.matrix_lengths(confidence)
     return channel.lengths(confidence)
 
 
-def population(scenario: Scenario, file: str, region: Region) -> FloatArray:
+def population(scenario: PolicyScenario, file: str, region: Region) -> FloatArray:
     """Public weights of the cells from a file of latitude, longitude and weight."""
     return region.weights(read_table(scenario.folder / file), file)
 
@@ -199,12 +199,16 @@ class Places:
                 self._refuse_any(cells, wrong, what, batch.first, name)
         return np.asarray(cells.mapped(found))
 
-    def _refuse_any(self, cells: Coded, wrong: NDArray[np.bool_], what: str, first: int, name: str) -> None:
+    def _refuse_any(
+        self, cells: DictionaryColumn, wrong: NDArray[np.bool_], what: str, first: int, name: str
+    ) -> None:
         """Refuse the first row that has one of these values."""
         if not wrong.any():
             return
         row = int(np.flatnonzero(cells.mapped(wrong))[0])
-        problem = "has no value" if what == "missing" else f"has {brief(cells[row])}, which is not a number,"
+        problem = (
+            "has no value" if what == "missing" else f"has {abbreviated(cells[row])}, which is not a number,"
+        )
         raise DataError(
             f"row {first + row} {problem} in the column {name!r}; nothing was released. Correct it, or "
             f'declare under [release] {what} = "drop"'

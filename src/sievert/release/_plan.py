@@ -9,17 +9,17 @@ from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 
-from sievert.channels import Channel, PlanarNoise, SeveralNoise, TableNoise
+from sievert.channels import Channel, JointNoise, PlanarNoise, TableNoise
 from sievert.errors import DataError, FileError, LedgerError, SievertError, TooLargeError
-from sievert.files import ReleaseModel, Scenario, added_noise, contents, refuse_private
+from sievert.files import PolicyScenario, ReleaseModel, contents, refuse_private, table_noise
 from sievert.ledger import UNIT
-from sievert.numerics import brief, file_path
+from sievert.numerics import abbreviated, file_path
 from sievert.policies import Sensitivity, Statistic
-from sievert.release._account import Accounted, hash_of
+from sievert.release._accuracy import AccuracySummary, errors
+from sievert.release._budget_account import AccountedPlan, hash_of
 from sievert.release._domain import Domain
-from sievert.release._drawn import Drawn, drawn_channel
-from sievert.release._errors import Errors, errors
-from sievert.release._places import OnMap, Places, population
+from sievert.release._places import MapRelease, Places, population
+from sievert.release._sampled_channel import SampledChannel, drawn_channel
 from sievert.sampling import Sampler, floats, for_channel
 from sievert.tables import Source, is_among, require_writable
 
@@ -31,7 +31,7 @@ SEEDED = "drawn from a test seed"
 
 
 @dataclass(frozen=True)
-class Plan(Accounted):
+class Plan(AccountedPlan):
     """A release, ready to run.
 
     Attributes
@@ -48,7 +48,7 @@ class Plan(Accounted):
     note : why what is drawn has another ε than the file's own channel
     """
 
-    scenario: Scenario
+    scenario: PolicyScenario
     rules: ReleaseModel
     central: bool
     channel: Channel = field(repr=False)
@@ -56,7 +56,7 @@ class Plan(Accounted):
     pure_eps: Fraction | None
     table: Statistic | None = None
     sensitivity: Sensitivity | None = None
-    places: OnMap | None = None
+    places: MapRelease | None = None
     exact: bool = True
     output_name: str | None = None
     note: str | None = None
@@ -67,9 +67,9 @@ class Plan(Accounted):
         return self.channel if isinstance(self.channel, TableNoise) else None
 
     @property
-    def several(self) -> SeveralNoise | None:
+    def several(self) -> JointNoise | None:
         """The noise of several tables, where the file asks for more than one."""
-        return self.channel if isinstance(self.channel, SeveralNoise) else None
+        return self.channel if isinstance(self.channel, JointNoise) else None
 
     @property
     def tables(self) -> tuple[Statistic, ...]:
@@ -90,7 +90,7 @@ class Plan(Accounted):
         return make(self.channel, timing=self.rules.timing, insecure_rng=source)
 
     @cached_property
-    def errors(self) -> Errors:
+    def errors(self) -> AccuracySummary:
         """How far off what is released will be."""
         if self.places is not None:
             return self.places.errors(self.rules.confidence)
@@ -195,11 +195,11 @@ class Plan(Accounted):
         return hash_of(*parts)
 
 
-def _output(scenario: Scenario, name: str | None) -> Path:
+def _output(scenario: PolicyScenario, name: str | None) -> Path:
     return Path(name) if name else scenario.released
 
 
-def make_plan(scenario: Scenario, output: str | Path | None = None) -> Plan:
+def make_plan(scenario: PolicyScenario, output: str | Path | None = None) -> Plan:
     """Check everything that can be checked without the data."""
     document, source = scenario.document, scenario.source
     if document.data is None:
@@ -221,7 +221,7 @@ def make_plan(scenario: Scenario, output: str | Path | None = None) -> Plan:
         return _drawable(_plan(scenario, rules, name))
 
 
-def law_plan(scenario: Scenario) -> Plan:
+def law_plan(scenario: PolicyScenario) -> Plan:
     """What the mechanism of a file draws from, whether or not the file says where records are."""
     document = scenario.document
     if document.mechanism is None:
@@ -245,7 +245,7 @@ def _named(source: str) -> Iterator[None]:
         raise FileError(f"{source}: {problem.in_file()}") from None
 
 
-def _refuse_among_data(scenario: Scenario, output: Path) -> None:
+def _refuse_among_data(scenario: PolicyScenario, output: Path) -> None:
     """Refuse an output that another run would count as data."""
     path = scenario.document.data.several(scenario.folder) if scenario.document.data is not None else None
     parts = output / f"part-00000{output.suffix}"
@@ -256,7 +256,7 @@ def _refuse_among_data(scenario: Scenario, output: Path) -> None:
         )
 
 
-def _require_records(scenario: Scenario) -> None:
+def _require_records(scenario: PolicyScenario) -> None:
     """Refuse a database where every record is needed: only distinct cells and their counts leave it."""
     data, source = scenario.document.data, scenario.source
     assert data is not None
@@ -276,7 +276,7 @@ def _require_records(scenario: Scenario) -> None:
         )
 
 
-def _plan(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Plan:
+def _plan(scenario: PolicyScenario, rules: ReleaseModel, name: str | None) -> Plan:
     if scenario.region is not None:
         return _on_map(scenario, rules, name)
     if scenario.document.query.is_record:
@@ -284,24 +284,25 @@ def _plan(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Plan:
     return _central(scenario, rules, name)
 
 
-def _check_columns(scenario: Scenario, rules: ReleaseModel) -> None:
+def _check_columns(scenario: PolicyScenario, rules: ReleaseModel) -> None:
     """Each column has one part: its values are released, it says whose row it is, or it is public."""
     data, columns = scenario.document.data, scenario.columns
     assert data is not None
     for key, names in (("data.column", columns), ("release.keep", rules.keep)):
         twice = [name for name in names if names.count(name) > 1]
         if twice:
-            raise FileError(f"{key}: {brief(twice[0])} is there twice; name each column once")
+            raise FileError(f"{key}: {abbreviated(twice[0])} is there twice; name each column once")
     if data.person in columns:
         raise FileError(
-            f"data.person: {brief(data.person)} is also data.column; the column that says whose row it is "
+            f"data.person: {abbreviated(data.person)} is also data.column; the column that says whose "
+            f"row it is "
             "must not be released"
         )
     if scenario.region is not None and len(columns) != 2:
         raise FileError('data.column: name two columns, latitude first: column = ["lat", "lon"]')
     for name in rules.keep:
         if name in columns:
-            raise FileError(f"release.keep: {brief(name)} is private; only public columns can be kept")
+            raise FileError(f"release.keep: {abbreviated(name)} is private; only public columns can be kept")
 
 
 def _drawable(plan: Plan) -> Plan:
@@ -315,18 +316,18 @@ def _drawable(plan: Plan) -> Plan:
     return plan
 
 
-def _on_map(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Plan:
-    region, noise = scenario.region, added_noise(scenario)
+def _on_map(scenario: PolicyScenario, rules: ReleaseModel, name: str | None) -> Plan:
+    region, noise = scenario.region, table_noise(scenario)
     assert region is not None
     if not scenario.document.query.is_record:
         raise FileError('query.kind: places on a map are released one by one; use kind = "record"')
     weights = None if rules.remap is None else population(scenario, rules.remap, region)
     if isinstance(noise, PlanarNoise):
-        found = Drawn(noise, noise.eps, noise.words())
+        found = SampledChannel(noise, noise.eps, noise.words())
     else:
         found = drawn_channel(scenario)
         found = replace(found, words=f"{found.words} on cells of {region.cell:g} m")
-    places = OnMap(region, found.channel, weights)
+    places = MapRelease(region, found.channel, weights)
     words = places.describe(found.words)
     return Plan(
         scenario,
@@ -342,7 +343,7 @@ def _on_map(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Plan:
     )
 
 
-def _local(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Plan:
+def _local(scenario: PolicyScenario, rules: ReleaseModel, name: str | None) -> Plan:
     if rules.remap is not None or rules.stable:
         raise FileError("release: remap and stable go with places on a map (policy.secrets with a region)")
     if rules.too_many == "sample":
@@ -366,7 +367,7 @@ def _local(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Plan:
     )
 
 
-def _require_person(scenario: Scenario) -> None:
+def _require_person(scenario: PolicyScenario) -> None:
     """Rows are chosen by person only where a person's rows, there or not, are what is protected."""
     assert scenario.document.data is not None
     if scenario.document.data.person is None:
@@ -382,13 +383,13 @@ def _require_person(scenario: Scenario) -> None:
         )
 
 
-def _central(scenario: Scenario, rules: ReleaseModel, name: str | None) -> Plan:
+def _central(scenario: PolicyScenario, rules: ReleaseModel, name: str | None) -> Plan:
     if rules.remap is not None or rules.stable or rules.keep:
         raise FileError("release: remap, stable and keep go with a release row by row")
     if rules.too_many == "sample":
         _require_person(scenario)
-    noise = added_noise(scenario)
-    if isinstance(noise, SeveralNoise):
+    noise = table_noise(scenario)
+    if isinstance(noise, JointNoise):
         eps = noise.joint.cost if noise.keeps_eps else None
         return Plan(scenario, rules, True, noise, noise.words(), eps, output_name=name)
     table, sensitivity = scenario.tabulated.statistic, scenario.tabulated.sensitivity

@@ -11,15 +11,21 @@ from typing import Any, cast
 
 from sievert.channels import law_from_data
 from sievert.errors import FileError, LedgerError, SievertError
-from sievert.files import Described, Scenario, described, load_scenario
+from sievert.files import PolicyScenario, Scenario, described, load_policy_scenario
 from sievert.ledger import WAIT_SECONDS, WITHOUT_RELATION, Ledger, Planned, epsilon_of
 from sievert.limits import PlannedClaim, planned_claim, planned_claim_of_any
 from sievert.numerics import at_most, bounded_percent, number, whole
-from sievert.questions import seen
+from sievert.questions import analysis_of
 from sievert.release._acceptance import require_accepted
+from sievert.release._neighbour_relations import (
+    cost,
+    moves_by_noise,
+    planned_pair,
+    relation_of,
+    require_small_delta,
+)
 from sievert.release._plan import Plan, make_plan
-from sievert.release._protocol import Asked
-from sievert.release._relations import cost, moves_by_noise, planned_pair, relation_of, require_small_delta
+from sievert.release._protocol import ReleaseRequest
 from sievert.results import Result
 
 __all__ = ["PlannedReleases", "epsilon_at", "is_attained", "plan", "promised_by", "rho_of"]
@@ -109,7 +115,7 @@ class PlannedReleases(Result):
 
 
 def plan(
-    scenario: Described | str | Path,
+    scenario: Scenario | str | Path,
     count: int,
     *,
     id: str | None = None,
@@ -151,13 +157,17 @@ def plan(
     ...     print(found.total, sv.release.run(f"{copied}/census-count.toml").slot)
     2 1
     """
-    asked = Asked(id, wait=wait, anchor=anchor, despite_accept=despite_accept)
+    asked = ReleaseRequest(id, wait=wait, anchor=anchor, despite_accept=despite_accept)
     other = described(scenario)
     if other is not None:
         raise FileError(
             f"{other.source}: plans are for tables and rows; a [{other.table}] release is charged alone"
         )
-    listed = scenario if isinstance(scenario, Scenario) else load_scenario(cast("str | Path", scenario))
+    listed = (
+        scenario
+        if isinstance(scenario, PolicyScenario)
+        else load_policy_scenario(cast("str | Path", scenario))
+    )
     count = whole("plan", count, LedgerError, most=MOST_SLOTS)
     made = make_plan(listed)
     if made.stable_mark is not None:
@@ -201,7 +211,7 @@ def _guess(made: Plan, count: int) -> tuple[float, bool] | None:
     if made.places is not None or made.owned > 1:
         return None
     with suppress(SievertError):
-        found = seen(made.scenario).repeated(count)
+        found = analysis_of(made.scenario).repeated(count)
         return found.guess, found.exact
     return None
 

@@ -10,18 +10,23 @@ from typing import TYPE_CHECKING, Any, cast, overload
 
 from sievert.design import at_equal_guess
 from sievert.errors import DataError, LedgerError, SievertError
-from sievert.files import Described, Scenario, described, load_scenario
+from sievert.files import PolicyScenario, Scenario, described, load_policy_scenario
 from sievert.ledger import UNIT, WITHOUT_RELATION, Ledger
-from sievert.mechanisms import on_cells
+from sievert.mechanisms import add_to_table
 from sievert.numerics import flag, number
-from sievert.observations import SimulatedGain
-from sievert.questions import Check, PersonRows, TableShare, belief_of
+from sievert.observations import SimulatedVulnerability
+from sievert.questions import Check, PersonRows, TableCost, belief_of
 from sievert.release._acceptance import acceptance, broken_claim
-from sievert.release._account import Cost, in_its_unit
-from sievert.release._in_all import Effect, InAll, effect_of, totals_in_their_unit
+from sievert.release._budget_account import Cost, in_its_unit
+from sievert.release._cumulative_effect import (
+    CumulativeEffect,
+    ReleaseEffect,
+    effect_of,
+    totals_in_their_unit,
+)
+from sievert.release._neighbour_relations import charge, relation_of
 from sievert.release._plan import Plan, make_plan
 from sievert.release._protocol import in_the_way
-from sievert.release._relations import charge, relation_of
 from sievert.release._sidecar import clamping, policy_words, promise, query_words
 from sievert.release._stable import check_places
 from sievert.release._unaccounted import NAME_A_LEDGER, NOTHING_CHARGED
@@ -29,7 +34,7 @@ from sievert.results import Result
 from sievert.tables import Engine
 
 if TYPE_CHECKING:
-    from sievert.files import TextScenario, VectorScenario
+    from sievert.files import DocumentsScenario, VectorsScenario
     from sievert.release._documents import DocumentsPreview
     from sievert.release._vectors import VectorsPreview
 
@@ -62,7 +67,7 @@ def _beside(plan: Plan) -> Beside | None:
         return None
     found = None
     with suppress(SievertError):
-        found = at_equal_guess(on_cells(noise.statistic, noise.law), belief_of(plan.scenario))
+        found = at_equal_guess(add_to_table(noise.statistic, noise.law), belief_of(plan.scenario))
     if found is None:
         return None
     step, law = found.statistic.step, found.law
@@ -133,15 +138,15 @@ class Preview(Result):
     scarcest_column: str | None = None
     about: str | None = None
     accept: tuple[Check, ...] = ()
-    together: InAll | None = None
-    exhausted: InAll | None = None
-    alike: InAll | None = None
+    together: CumulativeEffect | None = None
+    exhausted: CumulativeEffect | None = None
+    alike: CumulativeEffect | None = None
     symbol: str = "ε"
     plan: str | None = None
     pair: tuple[str, str] | None = None
-    tables: tuple[TableShare, ...] = ()
+    tables: tuple[TableCost, ...] = ()
     beside: Beside | None = None
-    guess_simulated: SimulatedGain | None = None
+    guess_simulated: SimulatedVulnerability | None = None
     per: str = "person"
     person_rows: PersonRows | None = None
 
@@ -172,7 +177,7 @@ class Preview(Result):
 
 @overload
 def preview(
-    scenario: Scenario | str | Path,
+    scenario: PolicyScenario | str | Path,
     *,
     output: str | Path | None = None,
     despite_accept: bool = False,
@@ -180,14 +185,14 @@ def preview(
 ) -> Preview: ...
 @overload
 def preview(
-    scenario: TextScenario, *, output: str | Path | None = None, despite_accept: bool = False
+    scenario: DocumentsScenario, *, output: str | Path | None = None, despite_accept: bool = False
 ) -> DocumentsPreview: ...
 @overload
 def preview(
-    scenario: VectorScenario, *, output: str | Path | None = None, despite_accept: bool = False
+    scenario: VectorsScenario, *, output: str | Path | None = None, despite_accept: bool = False
 ) -> VectorsPreview: ...
 def preview(
-    scenario: Described | str | Path,
+    scenario: Scenario | str | Path,
     *,
     output: str | Path | None = None,
     despite_accept: bool = False,
@@ -222,10 +227,14 @@ def preview(
     without_ledger = flag("without_ledger", without_ledger, DataError)
     other = described(scenario)
     if other is not None:
-        from sievert.release._described import preview_described
+        from sievert.release._job import preview_job
 
-        return preview_described(other, output, despite_accept)
-    listed = scenario if isinstance(scenario, Scenario) else load_scenario(cast("str | Path", scenario))
+        return preview_job(other, output, despite_accept)
+    listed = (
+        scenario
+        if isinstance(scenario, PolicyScenario)
+        else load_policy_scenario(cast("str | Path", scenario))
+    )
     plan = make_plan(listed, output)
     cost, remaining, column, refusal, about, effect, more = _ledger(plan)
     eps = None if cost is None else cost.charged
@@ -283,7 +292,7 @@ def preview(
 
 def _ledger(
     plan: Plan,
-) -> tuple[Cost | None, Fraction | None, str | None, str | None, str | None, Effect, Fraction]:
+) -> tuple[Cost | None, Fraction | None, str | None, str | None, str | None, ReleaseEffect, Fraction]:
     """What would be charged, what is left now and through which column, why it would be refused, what the
     ledger adds up, what the release gives away, alone and with all others, and what is charged beside it."""
     none = Fraction(0)

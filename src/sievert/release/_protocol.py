@@ -21,18 +21,18 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from sievert.errors import DataError, FileError, LedgerError, MechanismError, OutputError, SievertError
 from sievert.ledger import EPS, WAIT_SECONDS, Ledger, Relation, Reservation, check_name, file_hash
-from sievert.numerics import brief, flag, instance, non_negative, on_device
-from sievert.release._account import Accounted, Cost
+from sievert.numerics import abbreviated, flag, instance, non_negative, on_device
+from sievert.release._budget_account import AccountedPlan, Cost
 from sievert.release._fit import Show
-from sievert.release._local import OUTPUT, State, new_key
+from sievert.release._row_release import OUTPUT, State, new_key
 from sievert.tables import is_inside
 
 __all__ = [
     "SIDECAR",
-    "Asked",
-    "Drawn",
+    "DrawResult",
     "Job",
     "Progress",
+    "ReleaseRequest",
     "below_its_file",
     "in_the_way",
     "make_folder",
@@ -48,7 +48,7 @@ Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReleaseRequest:
     """What a release is told beside its file."""
 
     id: str | None = None
@@ -72,10 +72,12 @@ class Asked:
         object.__setattr__(self, "wait", seconds)
         if self.progress is not None and not callable(self.progress):
             raise DataError(
-                f"progress is {brief(self.progress)}; give a function to be told how far the release is"
+                f"progress is {abbreviated(self.progress)}; give a function to be told how far the release is"
             )
         if self.fit is not None and not callable(self.fit):
-            raise DataError(f"fit is {brief(self.fit)}; give a function to be called with how the rows fit")
+            raise DataError(
+                f"fit is {abbreviated(self.fit)}; give a function to be called with how the rows fit"
+            )
         with on_device(self.device):  # one that is not there is refused before anything is charged
             pass
 
@@ -97,7 +99,7 @@ class Asked:
         return told
 
 
-class Drawn(NamedTuple):
+class DrawResult(NamedTuple):
     """What was drawn and written: what is said of it, the table if kept, and what the ledger notes."""
 
     facts: Mapping[str, Any]
@@ -159,7 +161,7 @@ class Job(ABC, Generic[Read, Found]):
         """Refuse a ledger whose folder is not whole."""
 
     @abstractmethod
-    def read(self, asked: Asked) -> Read:
+    def read(self, asked: ReleaseRequest) -> Read:
         """Read and check all data: what is refused is refused here."""
 
     @abstractmethod
@@ -167,11 +169,11 @@ class Job(ABC, Generic[Read, Found]):
         """A hash of the data. It is kept with the key of the random bits and deleted with it."""
 
     @abstractmethod
-    def draw(self, read: Read, held: Reservation, state: State, asked: Asked) -> Drawn:
+    def draw(self, read: Read, held: Reservation, state: State, asked: ReleaseRequest) -> DrawResult:
         """Draw and write the output."""
 
     @abstractmethod
-    def content(self, held: Reservation, drawn: Drawn, digest: str) -> dict[str, Any]:
+    def content(self, held: Reservation, drawn: DrawResult, digest: str) -> dict[str, Any]:
         """What lies beside the output, whose hash is `digest`; nothing in it but public facts."""
 
     @abstractmethod
@@ -187,9 +189,9 @@ class Job(ABC, Generic[Read, Found]):
         """What was released."""
 
 
-def released(job: Job[Read, Found], asked: Asked) -> Found:
+def released(job: Job[Read, Found], asked: ReleaseRequest) -> Found:
     """Run a job and charge its ledger."""
-    plan: Accounted = job.plan
+    plan: AccountedPlan = job.plan
     budget, key, relation = plan.budget(), plan.ledger_key(), job.relation
     early = Ledger.look(plan.ledger_folder, budget, relation=relation, key=key, anchor=asked.anchor)
     if not any("sha256" not in record for record in early.totals.open.values()):
@@ -221,7 +223,7 @@ def released(job: Job[Read, Found], asked: Asked) -> Found:
         return job.result(ledger, held, charged, resumed, content, drawn.table)
 
 
-def _just_finished(ledger: Ledger, plan: Accounted, seen: str) -> Reservation | None:
+def _just_finished(ledger: Ledger, plan: AccountedPlan, seen: str) -> Reservation | None:
     """This release on these data, whose last steps were made up for when the ledger was opened now."""
     output = Path(os.path.abspath(plan.output))
     for held in ledger.recovered:
@@ -231,7 +233,7 @@ def _just_finished(ledger: Ledger, plan: Accounted, seen: str) -> Reservation | 
     return None
 
 
-def _unfinished(ledger: Ledger, plan: Accounted, seen: str, fresh: bool) -> Reservation | None:
+def _unfinished(ledger: Ledger, plan: AccountedPlan, seen: str, fresh: bool) -> Reservation | None:
     """The last interrupted run of this release on these data; given up if that is asked."""
 
     def fits(held: Reservation) -> bool:
@@ -249,7 +251,7 @@ def _unfinished(ledger: Ledger, plan: Accounted, seen: str, fresh: bool) -> Rese
 
 
 def _interrupted(
-    job: Job[Any, Any], ledger: Ledger, seen: str, asked: Asked, units: Any
+    job: Job[Any, Any], ledger: Ledger, seen: str, asked: ReleaseRequest, units: Any
 ) -> tuple[Reservation | None, State]:
     """An interrupted run of the same release that is to be finished, and its state; else a new state."""
     begun = State(new_key(job.seed), job.seed is None, units=units, seen=seen)
@@ -320,13 +322,13 @@ def _why(problem: Exception) -> tuple[str, str]:
     return type(problem).__name__, f"{type(problem).__name__}: {problem}"
 
 
-def seed_of(plan: Accounted, insecure_rng: object) -> int | None:
+def seed_of(plan: AccountedPlan, insecure_rng: object) -> int | None:
     """The seed of a test, or None for bits of the operating system."""
     given: int | None = None if plan.rules is None else plan.rules.test_seed
     if insecure_rng is None:
         return given
     if not isinstance(insecure_rng, int) or isinstance(insecure_rng, bool):
-        raise MechanismError(f"insecure_rng is {brief(insecure_rng)}; it must be an integer seed")
+        raise MechanismError(f"insecure_rng is {abbreviated(insecure_rng)}; it must be an integer seed")
     if given is None:
         raise FileError(
             f"{plan.scenario.source}: a seed was asked for, but the file does not say that it is a test; "
@@ -335,13 +337,13 @@ def seed_of(plan: Accounted, insecure_rng: object) -> int | None:
     return insecure_rng
 
 
-def outside_ledger(plan: Accounted) -> None:
+def outside_ledger(plan: AccountedPlan) -> None:
     """Refuse an output among the ledger's own files."""
     if is_inside(plan.output, plan.ledger_folder):
         raise FileError(f"{plan.output}: lies in the ledger's own folder; name another output")
 
 
-def below_its_file(plan: Accounted) -> None:
+def below_its_file(plan: AccountedPlan) -> None:
     """Refuse an output of the file's choice that a link leads out of the file's own folder."""
     named = plan.output == plan.scenario.released
     if named and not is_inside(plan.output, plan.scenario.folder):
@@ -351,7 +353,7 @@ def below_its_file(plan: Accounted) -> None:
         )
 
 
-def in_the_way(plan: Accounted) -> str | None:
+def in_the_way(plan: AccountedPlan) -> str | None:
     """Why the output cannot be written, if something is there or a link leads elsewhere."""
     try:
         below_its_file(plan)

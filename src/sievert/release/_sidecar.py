@@ -17,15 +17,15 @@ from typing import Any, Literal
 import numpy as np
 import scipy
 
-from sievert.channels import Channel, PlanarNoise, SeveralNoise, TableNoise
+from sievert.channels import Channel, JointNoise, PlanarNoise, TableNoise
 from sievert.files import UseValue
 from sievert.mechanisms import PixelatedLaplaceChannel
 from sievert.numerics import at_most, number
 from sievert.policies import promise_words
-from sievert.questions import together_of
+from sievert.questions import joint_cost
 from sievert.release._acceptance import acceptance, broken_claim
-from sievert.release._certified import noise_proof
 from sievert.release._plan import Plan
+from sievert.release._release_proof import noise_proof
 from sievert.results import package_version, plain
 
 __all__ = ["clamping", "note", "promise", "sidecar"]
@@ -74,7 +74,7 @@ def sidecar(
 
 def _tables(plan: Plan) -> list[dict[str, Any]]:
     """What is known of every one of several tables."""
-    found = together_of(plan.channel, plan.scenario)
+    found = joint_cost(plan.channel, plan.scenario)
     return [] if found is None else [table.to_dict() for table in found.tables]
 
 
@@ -177,7 +177,7 @@ def _of_cells(noise: TableNoise, plan: Plan) -> dict[str, Any]:
 
 
 @proof.register
-def _of_several(noise: SeveralNoise, plan: Plan) -> dict[str, Any]:
+def _of_several(noise: JointNoise, plan: Plan) -> dict[str, Any]:
     certificate = noise_proof(plan)
     joint = noise.charged
     return {

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from sievert.arrays import IntArray
 from sievert.errors import LedgerError, LedgerOutputError
 from sievert.ledger import Ledger
-from sievert.tables import NO_LINKS, Coded, require_plain
+from sievert.tables import NO_LINKS, DictionaryColumn, require_plain
 
 __all__ = ["Owners", "StablePlaces", "check_places", "has_places"]
 
@@ -62,7 +62,7 @@ class Owners:
         self._found: list[NDArray[np.int64]] = []
         self._new: list[NDArray[np.bool_]] = []
 
-    def add(self, persons: Coded) -> None:
+    def add(self, persons: DictionaryColumn) -> None:
         """Count the owners of some rows."""
         names = self._names.of(persons.values.items)
         known = {} if self._base is None else _known(self._base, names)

@@ -11,12 +11,12 @@ import json
 from typing import Any
 
 from sievert.errors import LedgerError
-from sievert.release._central import NoisyTable, chosen_tables, computed, noisy_table, read_columns
 from sievert.release._domain import Fingerprints
-from sievert.release._local import SealedBits, new_key
 from sievert.release._plan import Plan
-from sievert.release._protocol import Asked
+from sievert.release._protocol import ReleaseRequest
+from sievert.release._row_release import SealedBits, new_key
 from sievert.release._sidecar import sidecar
+from sievert.release._table_release import NoisyTable, chosen_tables, computed, noisy_table, read_columns
 from sievert.tables import Rows, Warehouse, table_bytes, write_bytes
 
 __all__ = ["NAME_A_LEDGER", "NOTHING_CHARGED", "released_without_ledger", "require_asked_for"]
@@ -44,7 +44,7 @@ def require_asked_for(plan: Plan, without_ledger: bool) -> None:
 
 
 def released_without_ledger(
-    plan: Plan, rows: Rows | Warehouse, seed: int | None, id: str | None, asked: Asked
+    plan: Plan, rows: Rows | Warehouse, seed: int | None, id: str | None, asked: ReleaseRequest
 ) -> tuple[str, NoisyTable, dict[str, Any]]:
     """Read, draw and write: the release's name, the table, and what its sampler says."""
     seen = Fingerprints(read_columns(plan))

@@ -25,12 +25,12 @@ from numpy.typing import NDArray
 
 from sievert.errors import DataError, FileError, LedgerError, OutputError
 from sievert.ledger import Reservation, file_hash, sync_folder
-from sievert.release._central import persons, refuse_too_many
 from sievert.release._domain import Fingerprints
 from sievert.release._fit import DataFit, Show, Tally, admit
-from sievert.release._local import OUTPUT, SealedBits, State, reading
 from sievert.release._plan import Plan
-from sievert.tables import Coded, Contents, TableWriter, Unit, Workers, give_name, table_writer
+from sievert.release._row_release import OUTPUT, SealedBits, State, reading
+from sievert.release._table_release import persons, refuse_too_many
+from sievert.tables import Contents, DictionaryColumn, TableWriter, Unit, Workers, give_name, table_writer
 
 __all__ = [
     "Part",
@@ -128,7 +128,7 @@ def check_unit(shared: Shared, unit: Unit) -> tuple[Contents, People, DataFit]:
     return Contents(unit, rows, seen.digests), (names, counts.astype(np.int64)), tally.fit()
 
 
-def _hashed(people: Coded, salt: bytes) -> NDArray[np.uint64]:
+def _hashed(people: DictionaryColumn, salt: bytes) -> NDArray[np.uint64]:
     """Whose row each is, told by a keyed hash; two people collide with chance 2^-64, which only refuses."""
     digests = (
         hashlib.blake2b(person.encode(), key=salt, digest_size=8).digest() for person in people.values.items

@@ -18,14 +18,14 @@ import numpy as np
 from scipy import sparse
 
 from sievert.errors import DataError, FileError
-from sievert.files import VectorScenario
+from sievert.files import VectorsScenario
 from sievert.ledger import Ledger, Relation, Reservation, file_hash
 from sievert.numerics import in_nats, number, rounded_up
 from sievert.questions.vectors import VectorsAudit, audit_vectors
-from sievert.release._described import DescribedJob, DescribedPreview, DescribedRelease, on_told_device
 from sievert.release._fit import DataFit, admit
-from sievert.release._local import SealedBits, State
-from sievert.release._protocol import Asked, Drawn
+from sievert.release._job import JobPreview, JobRelease, ReleaseJob, on_worker_device
+from sievert.release._protocol import DrawResult, ReleaseRequest
+from sievert.release._row_release import SealedBits, State
 from sievert.release._units import Part, changed, publish
 from sievert.tables import (
     Contents,
@@ -47,7 +47,7 @@ BLOCK = 8192
 
 
 @dataclass(frozen=True)
-class VectorsPreview(DescribedPreview):
+class VectorsPreview(JobPreview):
     """What a release of codes would do; no vector was read.
 
     Attributes
@@ -70,7 +70,7 @@ class VectorsPreview(DescribedPreview):
 
 
 @dataclass(frozen=True)
-class VectorsRelease(DescribedRelease):
+class VectorsRelease(JobRelease):
     """Noisy codes that were released, at a cost in nats.
 
     Attributes
@@ -92,7 +92,7 @@ class VectorsRelease(DescribedRelease):
 
 
 @dataclass(frozen=True)
-class VectorsJob(DescribedJob):
+class VectorsJob(ReleaseJob):
     """A noisy code of every user's vector."""
 
     budget_line = "person = 60.0 in it: the most nats for a person"
@@ -101,11 +101,11 @@ class VectorsJob(DescribedJob):
     preview = VectorsPreview
 
     @staticmethod
-    def audit(scenario: VectorScenario) -> VectorsAudit:
+    def audit(scenario: VectorsScenario) -> VectorsAudit:
         return audit_vectors(scenario)
 
     @staticmethod
-    def cost(scenario: VectorScenario) -> Fraction:
+    def cost(scenario: VectorsScenario) -> Fraction:
         with scenario.at("mechanism"):
             found = scenario.mechanism.worst()
         return found if found.denominator < 10**12 else rounded_up(float(found))
@@ -137,7 +137,7 @@ class VectorsJob(DescribedJob):
                     "what was released for private vectors: name another folder for one of them"
                 )
 
-    def read(self, asked: Asked) -> tuple[Contents, ...]:
+    def read(self, asked: ReleaseRequest) -> tuple[Contents, ...]:
         model, report = self.scenario.document.vectors, asked.reporter("reading")
         found: list[Contents] = []
         users: set[str] = set()
@@ -154,7 +154,9 @@ class VectorsJob(DescribedJob):
         admit(DataFit(len(users), replaced=replaced, counted_in="vectors"), FitModel(), asked.fit)
         return tuple(found)
 
-    def draw(self, read: tuple[Contents, ...], held: Reservation, state: State, asked: Asked) -> Drawn:
+    def draw(
+        self, read: tuple[Contents, ...], held: Reservation, state: State, asked: ReleaseRequest
+    ) -> DrawResult:
         parts = self.drawn_parts(draw_vectors, read, held, state, asked)
         writer = self.writer(held)
         try:
@@ -165,7 +167,7 @@ class VectorsJob(DescribedJob):
             writer.discard()
             raise
         writer.close()
-        return Drawn({"users": sum(item.rows for item in read)})
+        return DrawResult({"users": sum(item.rows for item in read)})
 
     def nonzero(self, rows: Any, source: SealedBits) -> Any:
         """The vectors, with a random direction in place of every zero vector where the file says so."""
@@ -196,7 +198,7 @@ class VectorsJob(DescribedJob):
         return VectorsRelease(**common, users=content["users"], bits=self.scenario.hashing.bits)
 
 
-@on_told_device
+@on_worker_device
 def check_vectors(job: VectorsJob, unit: Unit) -> tuple[Contents, set[str], int]:
     """Read the vectors of a file: what they are, whose, and how many are zero."""
     found: UserVectors = job.scenario.vectors(unit)
@@ -211,7 +213,7 @@ def check_vectors(job: VectorsJob, unit: Unit) -> tuple[Contents, set[str], int]
     return Contents(unit, len(found.users), (_digest(found),)), set(found.users), _zeros(found)
 
 
-@on_told_device
+@on_worker_device
 def draw_vectors(job: VectorsJob, part: Part) -> int:
     """Draw a noisy code of every vector of a file."""
     read: UserVectors = job.scenario.vectors(part.contents.unit)

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 import plotly.graph_objects as go
 
 from sievert.channels import Channel, NoiseChannel
-from sievert.files import Scenario
+from sievert.files import PolicyScenario
 from sievert.numerics import guess_words, in_percent
 from sievert.questions import (
+    Analysis,
     GuessCurve,
     LeakageCurves,
-    MapOfNoise,
-    NoiseOfCell,
-    Seen,
+    NoiseCurve,
+    NoiseMap,
+    analysis_of,
     guess_by_eps,
     guess_by_releases,
     leakage_curves,
-    noise_picture,
-    seen,
+    noise_curve,
 )
 from sievert.questions.audit import Audit
 from sievert.report import plots
@@ -30,7 +30,7 @@ from sievert.results import Result
 from sievert.spaces.secrets import SecretGraph
 
 if TYPE_CHECKING:
-    from sievert.questions.interval import IntervalView
+    from sievert.questions.interval import IntervalCurves
 
 __all__ = ["eps_picture", "law_pictures", "noise_pictures", "pictures", "releases_picture"]
 
@@ -38,14 +38,14 @@ __all__ = ["eps_picture", "law_pictures", "noise_pictures", "pictures", "release
 LARGEST_GRAPH = 30
 
 
-def pictures(audit: Audit, scenario: Scenario) -> list[Picture]:
+def pictures(audit: Audit, scenario: PolicyScenario) -> list[Picture]:
     """How the guess grows, what the mechanism does, what is believed; of small policies the secrets."""
-    view = seen(scenario)
+    view = analysis_of(scenario)
     drawn = [*releases_picture(view), *_of_channel(scenario.channel, audit, view)]
     if audit.interval is not None:
-        from sievert.questions.interval import interval_view
+        from sievert.questions.interval import interval_curves
 
-        drawn += _of_interval(interval_view(scenario))
+        drawn += _of_interval(interval_curves(scenario))
     if audit.inference is not None:
         from sievert.report.infer import tradeoff_picture
 
@@ -56,7 +56,7 @@ def pictures(audit: Audit, scenario: Scenario) -> list[Picture]:
     return drawn
 
 
-def _of_interval(found: IntervalView | None) -> Iterator[Picture]:
+def _of_interval(found: IntervalCurves | None) -> Iterator[Picture]:
     """Noise on an interval: its density with atoms, its price on ever finer grids, its path of beliefs."""
     if found is None:
         return
@@ -80,7 +80,7 @@ def _of_interval(found: IntervalView | None) -> Iterator[Picture]:
     )
 
 
-def releases_picture(view: Seen, most: int | None = None) -> Iterator[Picture]:
+def releases_picture(view: Analysis, most: int | None = None) -> Iterator[Picture]:
     """The guess about one record against the number of releases."""
     curve = guess_by_releases(view, most)
     if curve is None:
@@ -108,7 +108,7 @@ def _guesses(curve: GuessCurve, axis: str) -> go.Figure:
 
 
 @singledispatch
-def _of_channel(channel: Channel, audit: Audit, view: Seen) -> list[Picture]:
+def _of_channel(channel: Channel, audit: Audit, view: Analysis) -> list[Picture]:
     """A channel with a list: its entries, the most revealing output, leakage against ε."""
     scenario = view.scenario
     return [
@@ -128,22 +128,22 @@ def _of_channel(channel: Channel, audit: Audit, view: Seen) -> list[Picture]:
 
 
 @_of_channel.register
-def _of_noise(channel: NoiseChannel, audit: Audit, view: Seen) -> list[Picture]:
+def _of_noise(channel: NoiseChannel, audit: Audit, view: Analysis) -> list[Picture]:
     return noise_pictures(channel, view)
 
 
-def noise_pictures(noise: NoiseChannel, view: Seen) -> list[Picture]:
+def noise_pictures(noise: NoiseChannel, view: Analysis) -> list[Picture]:
     """Noise: its law in one number or on the map, one belief; without a list the guess against ε."""
     return [*law_pictures(noise, view), *eps_picture(view)]
 
 
-def law_pictures(channel: Channel, view: Seen) -> Iterator[Picture]:
+def law_pictures(channel: Channel, view: Analysis) -> Iterator[Picture]:
     """What the mechanism does to one number or place, and to one belief; nothing where there is a list."""
-    found = noise_picture(channel, view)
+    found = noise_curve(channel, view)
     return iter(()) if found is None else _drawn(found)
 
 
-def eps_picture(view: Seen) -> Iterator[Picture]:
+def eps_picture(view: Analysis) -> Iterator[Picture]:
     """The guess about one record against ε."""
     curve = guess_by_eps(view)
     if curve is not None:
@@ -157,7 +157,7 @@ def _drawn(found: Result) -> Iterator[Picture]:
 
 
 @_drawn.register
-def _cell(found: NoiseOfCell) -> Iterator[Picture]:
+def _cell(found: NoiseCurve) -> Iterator[Picture]:
     yield Picture(
         "The noise in one number",
         f"How far a released number may be from the truth; blue is what happens with probability "
@@ -175,7 +175,7 @@ def _cell(found: NoiseOfCell) -> Iterator[Picture]:
 
 
 @_drawn.register
-def _map(found: MapOfNoise) -> Iterator[Picture]:
+def _map(found: NoiseMap) -> Iterator[Picture]:
     yield Picture(
         "Where a place is released",
         "A place in the middle of the region, and how likely each cell is to be released in its stead.",

@@ -26,20 +26,20 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
     from markupsafe import Markup
 
-    from sievert.files import Described
+    from sievert.files import Scenario
     from sievert.proofs import Proof
     from sievert.results import Result
 
 __all__ = [
     "Page",
+    "PageTable",
     "Picture",
     "Sections",
-    "Table",
-    "answer_content",
     "drawing_library",
+    "is_favourable",
     "page_html",
+    "page_of_answer",
     "page_with_proof",
-    "verdict",
 ]
 
 Sections = list[tuple[str, list[str]]]
@@ -63,7 +63,7 @@ class Picture(NamedTuple):
     figure: go.Figure
 
 
-class Table(NamedTuple):
+class PageTable(NamedTuple):
     """Rows of numbers or words under a header; the caption below says what they mean.
 
     A summary without a header is a list of names with their amounts.
@@ -99,8 +99,8 @@ class Page:
     sections: Sequence[tuple[str, Sequence[str]]]
     good: bool | None = None
     command: str = ""
-    summary: Table | None = None
-    tables: Sequence[Table] = ()
+    summary: PageTable | None = None
+    tables: Sequence[PageTable] = ()
     pictures: Sequence[Picture] = ()
     proofs: Sequence[str] = ()
     text: str = ""
@@ -113,7 +113,7 @@ PROOFS = (
 )
 
 
-def verdict(found: Result, scenario: Described) -> bool | None:
+def is_favourable(found: Result, scenario: Scenario) -> bool | None:
     """Whether an answer about documents or vectors is what its reader hopes for.
 
     An audit without limits in [accept] has none to keep, however little it promises.
@@ -125,8 +125,8 @@ def verdict(found: Result, scenario: Described) -> bool | None:
     return good if limited or not good or not hasattr(found, "passed") else None
 
 
-def answer_content(
-    found: Result, scenario: Described, sections: Sections, pictures: list[Picture], command: str
+def page_of_answer(
+    found: Result, scenario: Scenario, sections: Sections, pictures: list[Picture], command: str
 ) -> Page:
     """What the page of an answer about documents or vectors says.
 
@@ -141,7 +141,7 @@ def answer_content(
         made_by=f"{made} of {Path(scenario.source).name}",
         headline=str(found),
         sections=sections,
-        good=verdict(found, scenario),
+        good=is_favourable(found, scenario),
         pictures=pictures,
         command=command,
         proofs=[PROOFS] if hasattr(found, "question") else [],
@@ -198,12 +198,12 @@ def _with_policy(page: str, script: str, place: str) -> str:
     return whole.encode("utf-8", errors="replace").decode("utf-8")
 
 
-def _numbers(figure: go.Figure) -> Table:
+def _numbers(figure: go.Figure) -> PageTable:
     """The numbers behind a picture, of long lists some, so that the page stays below 2 MB."""
-    from sievert.report._behind import behind
+    from sievert.report._picture_data import picture_data
     from sievert.report.plots._style import thinned
 
-    found = behind(figure)
+    found = picture_data(figure)
     return found._replace(rows=[found.rows[place] for place in thinned(len(found.rows), MOST_NUMBERS)])
 
 

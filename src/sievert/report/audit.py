@@ -8,7 +8,7 @@ from functools import partial, singledispatch
 from pathlib import Path
 from typing import Any
 
-from sievert.files import Scenario
+from sievert.files import PolicyScenario
 from sievert.numerics import (
     at_least_percent,
     at_most_percent,
@@ -20,11 +20,11 @@ from sievert.numerics import (
     number,
     times,
 )
-from sievert.observations import SimulatedGain
-from sievert.questions import SAYS_NOTHING, Finding, Unanswered, bounded_words, finely
+from sievert.observations import SimulatedVulnerability
+from sievert.questions import SAYS_NOTHING, AttackerResult, UnansweredAttacker, bounded_words, finely
 from sievert.questions.audit import Audit
-from sievert.questions.samples import SamplesAudit
-from sievert.report._page import Page, Table, page_html
+from sievert.questions.samples import SamplesAnswer
+from sievert.report._page import Page, PageTable, page_html
 from sievert.results import Result
 from sievert.spaces import worded
 
@@ -64,7 +64,7 @@ def _(audit: Audit) -> Iterator[tuple[str, list[str]]]:
         yield "Accepted?", [f"{check.name[0].upper()}{str(check)[1:]}." for check in audit.checks]
 
 
-def _unanswered(item: Unanswered) -> str:
+def _unanswered(item: UnansweredAttacker) -> str:
     return f"{item.name[0].upper()}{item.name[1:]}: NOT KNOWN, because {item.reason}."
 
 
@@ -178,7 +178,7 @@ def _level(audit: Audit, owned: int, releases: int) -> str:
     return f"ε = {audit.epsilon.nats * owned * releases:.4g}"
 
 
-def _simulated(found: SimulatedGain) -> str:
+def _simulated(found: SimulatedVulnerability) -> str:
     """How the simulation was made, said once; an interval is wherever one is printed."""
     given = f", with {found.given}" if found.given else ""
     return (
@@ -224,7 +224,7 @@ OPENINGS = {
 }
 
 
-def _finding(item: Finding) -> str:
+def _finding(item: AttackerResult) -> str:
     name = OPENINGS.get(item.name, item.name[0].upper() + item.name[1:])
     before, after = _amount(item, float(item.before)), _after(item)
     release = "" if item.releases == 1 else " one release"
@@ -238,13 +238,13 @@ def _finding(item: Finding) -> str:
     return sentence + "."
 
 
-def _amount(item: Finding, value: float) -> str:
+def _amount(item: AttackerResult, value: float) -> str:
     if item.unit in ("probability", "risk"):
         return in_percent(value)
     return in_bits(value, 3) if item.unit == "bits" else f"{value:.4g}"
 
 
-def _growth(item: Finding) -> str:
+def _growth(item: AttackerResult) -> str:
     if float(item.difference) == 0:
         return ", no change"
     if item.unit in ("probability", "closeness", "gain"):
@@ -311,13 +311,13 @@ STANDING = (
 
 
 @singledispatch
-def page_of(result: Result, scenario: Scenario) -> Callable[[str], str]:
+def page_of(result: Result, scenario: PolicyScenario) -> Callable[[str], str]:
     """How the page of an audit of any kind is made."""
     raise TypeError(f"{type(result).__name__} is no audit")
 
 
 @page_of.register
-def _page_of_audit(result: Audit, scenario: Scenario) -> Callable[[str], str]:
+def _page_of_audit(result: Audit, scenario: PolicyScenario) -> Callable[[str], str]:
     return lambda command: page(result, scenario, command)
 
 
@@ -327,12 +327,12 @@ def table(audit: Audit) -> tuple[list[str], list[list[str]]]:
     return audit.standing.header, [cells for both in rows for cells in both if cells is not None]
 
 
-def page(audit: Audit, scenario: Scenario, command: str = "") -> str:
+def page(audit: Audit, scenario: PolicyScenario, command: str = "") -> str:
     """The whole page, working offline."""
     return page_html(content(audit, scenario, command))
 
 
-def content(audit: Audit, scenario: Scenario, command: str = "") -> Page:
+def content(audit: Audit, scenario: PolicyScenario, command: str = "") -> Page:
     """What the page says."""
     from sievert.report._audit_pictures import pictures
 
@@ -345,8 +345,8 @@ def content(audit: Audit, scenario: Scenario, command: str = "") -> Page:
         sections=list(lines(audit)),
         good=audit.passed,
         command=command or f"sievert audit {source} --report page.html",
-        summary=Table("Who could guess how much", *table(audit), STANDING.format(audit.standing.promise)),
-        tables=[Table("Leakage by adversary", header, rows)] if rows else [],
+        summary=PageTable("Who could guess how much", *table(audit), STANDING.format(audit.standing.promise)),
+        tables=[PageTable("Leakage by adversary", header, rows)] if rows else [],
         pictures=pictures(audit, scenario),
         proofs=[
             f"What any mechanism of this ε could give away at most is proved by `sievert limits {source} "
@@ -370,16 +370,16 @@ def leakages(audit: Audit) -> tuple[list[str], list[list[Any]]]:
     return header, rows + [[item.name, None, "not known", *rest] for item in audit.unanswered]
 
 
-def _after(item: Finding) -> str:
+def _after(item: AttackerResult) -> str:
     return _bounded(item, item.after, item.exact, item.least, item.simulated_once)
 
 
-def _after_all(item: Finding) -> str:
+def _after_all(item: AttackerResult) -> str:
     return _bounded(item, item.repeated, item.repeated_exact, item.repeated_least, item.simulated)
 
 
 def _bounded(
-    item: Finding, value: float, exact: bool, other: float | None, drawn: SimulatedGain | None
+    item: AttackerResult, value: float, exact: bool, other: float | None, drawn: SimulatedVulnerability | None
 ) -> str:
     """The amount with the word of a bound, unless both ends are written alike: losses are at least that."""
     shown = _amount(item, float(value))
@@ -392,7 +392,7 @@ def _bounded(
     return bounded_words(f"{bound}{shown}", not _says_nothing(item, value), drawn, partial(_finely, item))
 
 
-def _says_nothing(item: Finding, value: float) -> bool:
+def _says_nothing(item: AttackerResult, value: float) -> bool:
     """Whether a bound on a probability reads as what holds of any."""
     return item.unit in ("probability", "risk") and _amount(item, float(value)) in (
         "100%",
@@ -401,12 +401,12 @@ def _says_nothing(item: Finding, value: float) -> bool:
     )
 
 
-def _finely(item: Finding, value: float) -> str:
+def _finely(item: AttackerResult, value: float) -> str:
     """An end of an interval: more digits than a percentage has."""
     return finely(value) if item.unit in ("probability", "risk") else _amount(item, value)
 
 
-def _is_shown(item: Finding) -> bool:
+def _is_shown(item: AttackerResult) -> bool:
     """Whether what is written of all releases is the gain itself."""
     other = item.repeated_least
     alike = other is not None and _amount(item, float(other)) == _amount(item, float(item.repeated))
@@ -417,7 +417,7 @@ def _is_shown(item: Finding) -> bool:
 
 
 @lines.register
-def _(found: SamplesAudit) -> Iterator[tuple[str, list[str]]]:
+def _(found: SamplesAnswer) -> Iterator[tuple[str, list[str]]]:
     guess = str(found.guess)
     yield "Guessing the input", [f"{guess[0].upper()}{guess[1:]}."]
     if found.any_two and found.inputs > 2:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Hashable, Iterator
 from pathlib import Path
 
-from sievert.files import Scenario
+from sievert.files import PolicyScenario
 from sievert.numerics import in_bits, in_percent, times
 from sievert.observations import BreachCurve
 from sievert.questions import finely
@@ -14,14 +14,14 @@ from sievert.questions.breach import (
     BAR,
     MOST_POINTS,
     MOST_ROWS,
-    BreachReport,
-    chance_words,
-    listed,
-    observation_words,
+    BreachAnswer,
+    listed_names,
+    observations_text,
+    probability_text,
     round_numbers,
 )
 from sievert.report import plots
-from sievert.report._page import Page, Picture, Table, page_html
+from sievert.report._page import Page, PageTable, Picture, page_html
 from sievert.spaces import worded
 
 __all__ = ["lines", "page", "table"]
@@ -30,7 +30,7 @@ __all__ = ["lines", "page", "table"]
 LARGEST_POWER = 1023
 
 
-def page(report: BreachReport, scenario: Scenario, command: str = "") -> str:
+def page(report: BreachAnswer, scenario: PolicyScenario, command: str = "") -> str:
     """The report as one self-contained page."""
     header, rows = table(report)
     source = Path(scenario.source).name
@@ -40,7 +40,7 @@ def page(report: BreachReport, scenario: Scenario, command: str = "") -> str:
             made_by=f"Repeated answers of {source}",
             headline=str(report),
             sections=list(lines(report)),
-            tables=[Table("Observation by observation", header[:-1], [row[:-1] for row in rows])],
+            tables=[PageTable("Observation by observation", header[:-1], [row[:-1] for row in rows])],
             pictures=_pictures(report),
             command=command or f"sievert breach {source} --report page.html",
             text=scenario.to_toml(),
@@ -48,7 +48,7 @@ def page(report: BreachReport, scenario: Scenario, command: str = "") -> str:
     )
 
 
-def _pictures(report: BreachReport) -> list[Picture]:
+def _pictures(report: BreachAnswer) -> list[Picture]:
     found = report.found
     pictures = [
         Picture(
@@ -62,7 +62,8 @@ def _pictures(report: BreachReport) -> list[Picture]:
         pictures.append(
             Picture(
                 "A breach at n and by n observations",
-                f"Belief in {listed(found.breach.predicate)} exceeds {in_percent(found.breach.threshold)}, "
+                f"Belief in {listed_names(found.breach.predicate)} exceeds "
+                f"{in_percent(found.breach.threshold)}, "
                 "given that it is true.",
                 plots.breach_curve(found.breach),
             )
@@ -70,7 +71,7 @@ def _pictures(report: BreachReport) -> list[Picture]:
     return pictures
 
 
-def lines(report: BreachReport) -> Iterator[tuple[str, list[str]]]:
+def lines(report: BreachAnswer) -> Iterator[tuple[str, list[str]]]:
     """Headings and the sentences below them."""
     yield "What is protected", [report.policy, f"Released: {report.query}, through {report.mechanism}."]
     one = "One observation"
@@ -83,7 +84,7 @@ def lines(report: BreachReport) -> Iterator[tuple[str, list[str]]]:
         yield "A breach", _breach(report)
 
 
-def _one(report: BreachReport) -> list[str]:
+def _one(report: BreachAnswer) -> list[str]:
     worst, average = report.found.worst, report.found.average
     if worst.pair is None or average.pair is None:
         return ["No output changes any belief: the release tells nothing."]
@@ -109,7 +110,7 @@ def _one(report: BreachReport) -> list[str]:
     return lines + _privacy(report)
 
 
-def _privacy(report: BreachReport) -> list[str]:
+def _privacy(report: BreachAnswer) -> list[str]:
     found = report.found
     assert found.privacy is not None
     level = found.privacy.nats / math.log(2)
@@ -135,7 +136,7 @@ def _privacy(report: BreachReport) -> list[str]:
     return lines
 
 
-def _many(report: BreachReport) -> list[str]:
+def _many(report: BreachAnswer) -> list[str]:
     rates, last = report.found.rates, report.found.success[-1]
     lines = []
     if rates.average.pair is not None and rates.utility.pair is not None:
@@ -162,12 +163,12 @@ def _many(report: BreachReport) -> list[str]:
                 f"In the long run what a guess lacks falls like 2^(-{rates.utility.bits:.4g} n); the column "
                 "of that name shows this pace, not the height."
             )
-    lines += [f"Never told apart, however often one looks: {listed(group)}." for group in rates.classes]
+    lines += [f"Never told apart, however often one looks: {listed_names(group)}." for group in rates.classes]
     if last.limit < 1 - 1e-12:
         lines.append(f"So no number of observations makes a guess better than {in_percent(last.limit)}.")
     lines.append(
-        f"After {observation_words(last.observations)} {report.secret} is guessed with probability "
-        f"{chance_words(last)} ({last.method})."
+        f"After {observations_text(last.observations)} {report.secret} is guessed with probability "
+        f"{probability_text(last)} ({last.method})."
     )
     if report.simulated is not None:
         drawn = report.simulated
@@ -187,7 +188,7 @@ def _many(report: BreachReport) -> list[str]:
     return lines
 
 
-def _until(report: BreachReport) -> list[str]:
+def _until(report: BreachAnswer) -> list[str]:
     if not report.until:
         return [f"It is guessed with probability {in_percent(report.found.success[0].before)} without any."]
     lines = []
@@ -202,16 +203,16 @@ def _until(report: BreachReport) -> list[str]:
         elif item.most is None:
             lines.append(f"{chance}: more than 10^12 observations.")
         elif item.least == item.most:
-            lines.append(f"{chance}: {observation_words(item.most)} ({item.method}).")
+            lines.append(f"{chance}: {observations_text(item.most)} ({item.method}).")
         else:
             lines.append(f"{chance}: between {item.least} and {item.most} observations ({item.method}).")
     return lines
 
 
-def _breach(report: BreachReport) -> list[str]:
+def _breach(report: BreachAnswer) -> list[str]:
     curve = report.found.breach
     assert curve is not None
-    named = listed(curve.predicate)
+    named = listed_names(curve.predicate)
     if curve.before > 1 - 1e-12:
         return [f"Belief in {named} is certain from the start: nothing is left to learn."]
     if not curve.reachable:
@@ -229,7 +230,7 @@ def _breach(report: BreachReport) -> list[str]:
     half = report.half
     if half is not None and half.most is not None:
         count = (
-            observation_words(half.most)
+            observations_text(half.most)
             if half.least == half.most
             else f"{half.least} to {half.most} observations"
         )
@@ -250,7 +251,7 @@ def _breach(report: BreachReport) -> list[str]:
     return lines
 
 
-def table(report: BreachReport) -> tuple[list[str], list[list[str]]]:
+def table(report: BreachAnswer) -> tuple[list[str], list[list[str]]]:
     """Header and rows: success, its asymptote, the breach at n and by n, and success as a bar."""
     found, curve = report.found, report.found.breach
     breach = [] if curve is None else ["breach at n", "breach by n"]
@@ -265,7 +266,7 @@ def table(report: BreachReport) -> tuple[list[str], list[list[str]]]:
             rows.append(
                 [
                     str(n),
-                    chance_words(point),
+                    probability_text(point),
                     in_percent(plots.long_run(point, found.rates.utility.bits)),
                     *([] if curve is None else [_breach_chance(curve, n, row) for row in (0, 1)]),
                     "█" * round(BAR * point.value),

@@ -8,8 +8,8 @@ import numpy as np
 
 from sievert.channels import Channel, NoiseChannel
 from sievert.orders import Objection, Verdict, bet_in_words
-from sievert.questions.compare import Replacement
-from sievert.report._page import Page, Picture, Table, page_html
+from sievert.questions.compare import CompareAnswer
+from sievert.report._page import Page, PageTable, Picture, page_html
 from sievert.report.plots._channels import channel_heatmap, hypers
 from sievert.spaces import worded
 
@@ -23,7 +23,7 @@ MEANING = {
 SHOWN_ACTIONS = 4
 
 
-def lines(found: Replacement) -> Iterator[tuple[str, list[str]]]:
+def lines(found: CompareAnswer) -> Iterator[tuple[str, list[str]]]:
     """Headings and the sentences below them."""
     result = found.comparison
     yield "Is B at least as safe as A?", [_line(verdict, "B", "A") for verdict in result.forward]
@@ -68,12 +68,12 @@ def _objection(witness: Objection) -> list[str]:
 # ── A comparison of two mechanisms as a page: both channels, their posteriors, and who objects ──────────────
 
 
-def page(found: Replacement, command: str = "") -> str:
+def page(found: CompareAnswer, command: str = "") -> str:
     """The whole page, working offline."""
     return page_html(content(found, command))
 
 
-def content(found: Replacement, command: str = "") -> Page:
+def content(found: CompareAnswer, command: str = "") -> Page:
     """What the page says."""
     result = found.comparison
     rows = [
@@ -87,7 +87,7 @@ def content(found: Replacement, command: str = "") -> Page:
         headline=str(found),
         sections=list(lines(found)),
         good=found.can_replace,
-        tables=[Table("Every order, both ways", ("question", "order", "answer", "how"), rows)],
+        tables=[PageTable("Every order, both ways", ("question", "order", "answer", "how"), rows)],
         pictures=_pictures(found.first, found.second),
         command=command or f"sievert compare {' '.join(found.names)} --report page.html",
         proofs=[

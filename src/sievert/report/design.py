@@ -12,18 +12,18 @@ import numpy as np
 
 from sievert.channels import Channel
 from sievert.design import Alternative, Candidates, Leak, SurveyOption, TableOption
-from sievert.files import Scenario, added_noise
+from sievert.files import PolicyScenario, table_noise
 from sievert.numerics import in_bits, in_percent
-from sievert.questions import seen
-from sievert.questions.design import Design, NoiseDesign, ResponseDesign
+from sievert.questions import analysis_of
+from sievert.questions.design import DesignAnswer, NoiseDesign, ResponseDesign
 from sievert.report import plots
 from sievert.report._audit_pictures import noise_pictures
-from sievert.report._page import Page, Picture, Table, page_html
+from sievert.report._page import Page, PageTable, Picture, page_html
 from sievert.results import Result
 
 __all__ = ["content", "lines", "page", "table"]
 
-AnyDesign = Design | NoiseDesign | ResponseDesign
+AnyDesign = DesignAnswer | NoiseDesign | ResponseDesign
 
 
 # Parts of the longest distance to which irrational ones are rounded in pictures: of posteriors, of kernels,
@@ -122,7 +122,7 @@ def _table_of_survey(design: ResponseDesign) -> tuple[list[str], list[list[str]]
 
 
 @lines.register
-def _of_list(design: Design) -> Iterator[tuple[str, list[str]]]:
+def _of_list(design: DesignAnswer) -> Iterator[tuple[str, list[str]]]:
     best = design.found.optimal
     yield "What is protected", [design.policy, f"Released: {design.query}."]
     looked_for = best if design.regret is None else design.regret
@@ -220,12 +220,12 @@ class _Shown(NamedTuple):
     proof: str = ""  # what `--proof` does
 
 
-def page(design: AnyDesign, scenario: Scenario, command: str = "") -> str:
+def page(design: AnyDesign, scenario: PolicyScenario, command: str = "") -> str:
     """The design as one page that works offline."""
     return page_html(content(design, scenario, command))
 
 
-def content(design: AnyDesign, scenario: Scenario, command: str = "") -> Page:
+def content(design: AnyDesign, scenario: PolicyScenario, command: str = "") -> Page:
     """What the page says."""
     source, side_by_side, shown = Path(scenario.source).name, table(design), _shown(design, scenario)
     return Page(
@@ -233,7 +233,7 @@ def content(design: AnyDesign, scenario: Scenario, command: str = "") -> Page:
         made_by=f"Design for {source}",
         headline=str(design),
         sections=list(lines(design)),
-        summary=side_by_side and Table("Mechanisms side by side", *side_by_side, shown.below),
+        summary=side_by_side and PageTable("Mechanisms side by side", *side_by_side, shown.below),
         pictures=shown.pictures,
         command=command or f"sievert design {source} --report page.html",
         proofs=[f"`sievert design {source} --proof proof.json` {shown.proof}"] if shown.proof else [],
@@ -242,12 +242,12 @@ def content(design: AnyDesign, scenario: Scenario, command: str = "") -> Page:
 
 
 @singledispatch
-def _shown(design: Result, scenario: Scenario) -> _Shown:
+def _shown(design: Result, scenario: PolicyScenario) -> _Shown:
     raise TypeError(f"{type(design).__name__} is no design")
 
 
 @_shown.register
-def _shown_of_noise(design: NoiseDesign, scenario: Scenario) -> _Shown:
+def _shown_of_noise(design: NoiseDesign, scenario: PolicyScenario) -> _Shown:
     found = design.found
     radius = f"within the radius with probability {in_percent(found.confidence)}"
     proof = (
@@ -264,17 +264,17 @@ def _shown_of_noise(design: NoiseDesign, scenario: Scenario) -> _Shown:
     )
 
 
-def _noise_pictures(design: NoiseDesign, scenario: Scenario) -> list[Picture]:
+def _noise_pictures(design: NoiseDesign, scenario: PolicyScenario) -> list[Picture]:
     """The laws side by side; on a map where a place is released, and the guess against ε."""
     if design.found.unit:
-        noise = added_noise(scenario)
-        return [] if noise is None else noise_pictures(noise, seen(scenario))
+        noise = table_noise(scenario)
+        return [] if noise is None else noise_pictures(noise, analysis_of(scenario))
     caption = "How far off a released number is, and how often."
     return [Picture("The noise in one number", caption, plots.noise_laws(design.found))]
 
 
 @_shown.register
-def _shown_of_survey(design: ResponseDesign, scenario: Scenario) -> _Shown:
+def _shown_of_survey(design: ResponseDesign, scenario: PolicyScenario) -> _Shown:
     mechanism = design.found.chosen.mechanism
     assert mechanism is not None
     return _Shown(
@@ -285,7 +285,7 @@ def _shown_of_survey(design: ResponseDesign, scenario: Scenario) -> _Shown:
 
 
 @_shown.register
-def _shown_of_list(design: Design, scenario: Scenario) -> _Shown:
+def _shown_of_list(design: DesignAnswer, scenario: PolicyScenario) -> _Shown:
     return _Shown(
         [
             Picture("Candidates on one chart", _chart_words(design.found), plots.candidates(design.found)),
@@ -303,7 +303,7 @@ def _heatmap(title: str, mechanism: Channel) -> Picture:
     return Picture(title, words, plots.channel_heatmap(mechanism))
 
 
-def _noise_beside(design: Design, scenario: Scenario) -> list[Picture]:
+def _noise_beside(design: DesignAnswer, scenario: PolicyScenario) -> list[Picture]:
     """Where the likeliest place is released: by the best mechanism, and by planar geometric noise."""
     if design.beside is None or scenario.region is None:
         return []
@@ -318,7 +318,7 @@ def _noise_beside(design: Design, scenario: Scenario) -> list[Picture]:
     ]
 
 
-def _shape(design: Design, scenario: Scenario) -> list[Picture]:
+def _shape(design: DesignAnswer, scenario: PolicyScenario) -> list[Picture]:
     """All private posteriors of two to four answers, and for three which mechanism is best by prior."""
     metric = scenario.answers.metric
     if not 2 <= metric.size <= 4 or not 0 < design.found.eps < math.inf:

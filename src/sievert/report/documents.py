@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from functools import singledispatch
 from itertools import combinations
 
-from sievert.files import TextScenario
+from sievert.files import DocumentsScenario
 from sievert.numerics import in_nats, in_percent, number
 from sievert.questions.documents import DocumentsAnswer, DocumentsAudit
 from sievert.release import DocumentsPreview, DocumentsRelease
 from sievert.report import plots
-from sievert.report._page import Page, Picture, Sections, answer_content, page_html
+from sievert.report._page import Page, Picture, Sections, page_html, page_of_answer
 from sievert.report.release import near
 from sievert.results import Result
 from sievert.text import AttackBench, Flow, distance
@@ -19,14 +19,14 @@ from sievert.text import AttackBench, Flow, distance
 __all__ = ["content", "lines", "page"]
 
 
-def page(found: Result, scenario: TextScenario, command: str = "") -> str:
+def page(found: Result, scenario: DocumentsScenario, command: str = "") -> str:
     """The answer as one self-contained page, working offline."""
     return page_html(content(found, scenario, command))
 
 
-def content(found: Result, scenario: TextScenario, command: str = "") -> Page:
+def content(found: Result, scenario: DocumentsScenario, command: str = "") -> Page:
     """What the page says."""
-    return answer_content(found, scenario, lines(found), list(_pictures(found, scenario)), command)
+    return page_of_answer(found, scenario, lines(found), list(_pictures(found, scenario)), command)
 
 
 @singledispatch
@@ -36,13 +36,13 @@ def lines(found: Result) -> Sections:
 
 
 @singledispatch
-def _pictures(found: Result, scenario: TextScenario) -> Iterator[Picture]:
+def _pictures(found: Result, scenario: DocumentsScenario) -> Iterator[Picture]:
     """What can be seen at a glance; nothing, for most."""
     return iter(())
 
 
 @_pictures.register
-def _of_audit(found: DocumentsAudit, scenario: TextScenario) -> Iterator[Picture]:
+def _of_audit(found: DocumentsAudit, scenario: DocumentsScenario) -> Iterator[Picture]:
     flow = _worst_flow(found, scenario)
     if flow is not None:
         yield Picture(
@@ -54,11 +54,11 @@ def _of_audit(found: DocumentsAudit, scenario: TextScenario) -> Iterator[Picture
 
 
 @_pictures.register
-def _of_preview(found: DocumentsPreview, scenario: TextScenario) -> Iterator[Picture]:
+def _of_preview(found: DocumentsPreview, scenario: DocumentsScenario) -> Iterator[Picture]:
     return _of_audit(found.audit, scenario)
 
 
-def _worst_flow(found: DocumentsAudit, scenario: TextScenario) -> Flow | None:
+def _worst_flow(found: DocumentsAudit, scenario: DocumentsScenario) -> Flow | None:
     """The plan between the two references that a release tells apart most."""
     bags = [scenario.length.applied(bag) for _, bag in scenario.references]
     pairs = [pair for pair in combinations(bags, 2) if all(bag.size for bag in pair)]
@@ -69,7 +69,7 @@ def _worst_flow(found: DocumentsAudit, scenario: TextScenario) -> Flow | None:
 
 
 @_pictures.register
-def _of_answer(found: DocumentsAnswer, scenario: TextScenario) -> Iterator[Picture]:
+def _of_answer(found: DocumentsAnswer, scenario: DocumentsScenario) -> Iterator[Picture]:
     if not found.curve:
         return
     levels, values = [level for level, _ in found.curve], [value for _, value in found.curve]
@@ -89,7 +89,7 @@ def _of_answer(found: DocumentsAnswer, scenario: TextScenario) -> Iterator[Pictu
 
 
 @_pictures.register
-def _of_attack(found: AttackBench, scenario: TextScenario) -> Iterator[Picture]:
+def _of_attack(found: AttackBench, scenario: DocumentsScenario) -> Iterator[Picture]:
     for who in ("author", "topic"):
         if any(one.attacker.startswith(who) and one.eps is not None for one in found.findings):
             yield Picture(

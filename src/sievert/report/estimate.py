@@ -11,11 +11,11 @@ import numpy as np
 import plotly.graph_objects as go
 
 from sievert.estimation import Estimate
-from sievert.files import Described
+from sievert.files import Scenario
 from sievert.numerics import in_nats, in_tenths, number
-from sievert.questions.estimate import SHOWN_FILES, FileEstimate, FileTable
+from sievert.questions.estimate import SHOWN_FILES, EstimateAnswer, TableEstimateAnswer
 from sievert.report import plots
-from sievert.report._page import Page, Picture, Table, page_html
+from sievert.report._page import Page, PageTable, Picture, page_html
 from sievert.report.plots._style import LARGEST_BARS
 from sievert.results import Result
 
@@ -27,7 +27,7 @@ SHOWN_CELLS = 100
 MOST_ROWS = 1000
 
 
-def page(result: FileEstimate | FileTable, scenario: Described, command: str = "") -> str:
+def page(result: EstimateAnswer | TableEstimateAnswer, scenario: Scenario, command: str = "") -> str:
     """The estimate as one self-contained page."""
     source = Path(scenario.source).name
     header, rows = table(result)
@@ -38,12 +38,12 @@ def page(result: FileEstimate | FileTable, scenario: Described, command: str = "
             made_by=f"Estimate from what was released of {source}",
             headline=str(result),
             sections=list(lines(result)),
-            tables=[Table("Every value", header, rows[:MOST_ROWS], cut)],
+            tables=[PageTable("Every value", header, rows[:MOST_ROWS], cut)],
             pictures=[_picture(result)],
             command=command or f"sievert estimate {source} --report page.html",
             proofs=_proofs(result, source),
             text=scenario.to_toml(),
-            private=isinstance(result, FileEstimate) and result.private,
+            private=isinstance(result, EstimateAnswer) and result.private,
         )
     )
 
@@ -54,12 +54,12 @@ def _picture(result: Result) -> Picture:
 
 
 @_picture.register
-def _(result: FileEstimate) -> Picture:
+def _(result: EstimateAnswer) -> Picture:
     return Picture(*_words(result), _figure(result))
 
 
 @_picture.register
-def _(result: FileTable) -> Picture:
+def _(result: TableEstimateAnswer) -> Picture:
     found = result.found
     names = [", ".join(map(str, cell)) for cell in found.cells]
     return Picture(
@@ -75,7 +75,7 @@ def _(result: FileTable) -> Picture:
     )
 
 
-def _figure(result: FileEstimate) -> go.Figure:
+def _figure(result: EstimateAnswer) -> go.Figure:
     """Original, noisy and estimated shares side by side."""
     found = result.estimate
     if result.region is not None:
@@ -91,7 +91,7 @@ def _figure(result: FileEstimate) -> go.Figure:
     )
 
 
-def _densities(result: FileEstimate) -> dict[str, Any]:
+def _densities(result: EstimateAnswer) -> dict[str, Any]:
     """Maps of the original, the noisy and the estimated places."""
     found = result.estimate
     maps: dict[str, Any] = {} if result.original is None else {"original": result.original}
@@ -100,17 +100,17 @@ def _densities(result: FileEstimate) -> dict[str, Any]:
     return maps
 
 
-def _reports(result: FileEstimate) -> int:
+def _reports(result: EstimateAnswer) -> int:
     """How many reports there are; people may have made several."""
     return sum(result.reported.values())
 
 
-def _comparable(result: FileEstimate) -> bool:
+def _comparable(result: EstimateAnswer) -> bool:
     """Whether some reports are themselves values, and can stand beside them."""
     return any(item in result.reported for item in result.estimate.inputs)
 
 
-def _words(result: FileEstimate) -> tuple[str, str]:
+def _words(result: EstimateAnswer) -> tuple[str, str]:
     """Heading and caption of the picture."""
     names, parts = [], []
     if result.private:
@@ -136,7 +136,7 @@ def _proofs(result: Result, source: str) -> list[str]:
 
 
 @_proofs.register
-def _(result: FileEstimate, source: str) -> list[str]:
+def _(result: EstimateAnswer, source: str) -> list[str]:
     if result.estimate.total_gap is None or result.people is not None:
         return []
     return [
@@ -152,7 +152,7 @@ def lines(result: Result) -> Iterator[tuple[str, list[str]]]:
 
 
 @lines.register
-def _(result: FileEstimate) -> Iterator[tuple[str, list[str]]]:
+def _(result: EstimateAnswer) -> Iterator[tuple[str, list[str]]]:
     found = result.estimate
     files = ", ".join(Path(name).name for name in result.files[:SHOWN_FILES])
     more = f" and {len(result.files) - SHOWN_FILES} more files" if len(result.files) > SHOWN_FILES else ""
@@ -170,7 +170,7 @@ def _(result: FileEstimate) -> Iterator[tuple[str, list[str]]]:
 
 
 @lines.register
-def _(result: FileTable) -> Iterator[tuple[str, list[str]]]:
+def _(result: TableEstimateAnswer) -> Iterator[tuple[str, list[str]]]:
     found, one = result.found, len(result.found.cells) == 1
     what = "One number" if one else f"{len(found.cells):,} numbers"
     yield "What was read", [f"{what} in {Path(result.file).name}, made by {result.mechanism}."]
@@ -178,7 +178,7 @@ def _(result: FileTable) -> Iterator[tuple[str, list[str]]]:
     yield "How good it is", list(_table_quality(result))
 
 
-def _possible(result: FileTable) -> Iterator[str]:
+def _possible(result: TableEstimateAnswer) -> Iterator[str]:
     found, one = result.found, len(result.found.cells) == 1
     best = "no possible answer is likelier" if one else "no possible table is likelier"
     if not found.likeliest:
@@ -199,7 +199,7 @@ def _possible(result: FileTable) -> Iterator[str]:
     yield "Adjusting is done with released numbers alone, so it gives nothing more away."
 
 
-def _table_quality(result: FileTable) -> Iterator[str]:
+def _table_quality(result: TableEstimateAnswer) -> Iterator[str]:
     found, one = result.found, len(result.found.cells) == 1
     if not one:
         low, high = found.total_interval
@@ -217,7 +217,7 @@ def _table_quality(result: FileTable) -> Iterator[str]:
         yield from _adjustment(result)
 
 
-def _adjustment(result: FileTable) -> Iterator[str]:
+def _adjustment(result: TableEstimateAnswer) -> Iterator[str]:
     """What adjusting does on average, where it does anything that the simulation can tell."""
     found, error = result.found, result.found.error
     assert error is not None
@@ -275,7 +275,7 @@ def _rounds(found: Estimate) -> str:
     return f", {rounds}" if found.iterations else ", closed form"
 
 
-def _against(result: FileEstimate) -> list[str]:
+def _against(result: EstimateAnswer) -> list[str]:
     lines = ["Computed from true values: not to be published unless they are public; --public leaves it out."]
     if result.misplaced is not None:
         estimated, noisy = (in_tenths(share) for share in result.misplaced)
@@ -296,7 +296,7 @@ def table(result: Result) -> tuple[list[str], list[list[str]]]:
 
 
 @table.register
-def _(result: FileEstimate) -> tuple[list[str], list[list[str]]]:
+def _(result: EstimateAnswer) -> tuple[list[str], list[list[str]]]:
     header = ["value", "reported", "estimated"]
     if result.estimate.interval is not None:
         header.append(f"{result.estimate.level:.0%} interval")
@@ -308,7 +308,7 @@ def _(result: FileEstimate) -> tuple[list[str], list[list[str]]]:
 
 
 @table.register
-def _(result: FileTable) -> tuple[list[str], list[list[str]]]:
+def _(result: TableEstimateAnswer) -> tuple[list[str], list[list[str]]]:
     found = result.found
     names = list(result.names) or ["what"]
     columns = zip(
@@ -321,7 +321,7 @@ def _(result: FileTable) -> tuple[list[str], list[list[str]]]:
     return [*names, "released", "adjusted", f"{found.level:.0%} interval"], rows
 
 
-def _rows(result: FileEstimate) -> Iterator[list[str]]:
+def _rows(result: EstimateAnswer) -> Iterator[list[str]]:
     found = result.estimate
     for i in _shown(result):
         item = found.inputs[i]
@@ -340,7 +340,7 @@ def _rows(result: FileEstimate) -> Iterator[list[str]]:
         yield row
 
 
-def _shown(result: FileEstimate) -> list[int]:
+def _shown(result: EstimateAnswer) -> list[int]:
     """All values in their order; of a map the likeliest cells."""
     size = len(result.estimate.inputs)
     if result.region is None:
@@ -349,7 +349,7 @@ def _shown(result: FileEstimate) -> list[int]:
     return [int(i) for i in order[:SHOWN_CELLS]]
 
 
-def _name(result: FileEstimate, item: Any) -> str:
+def _name(result: EstimateAnswer, item: Any) -> str:
     """What a table calls a value; a cell by the place of its middle."""
     if result.region is None:
         return str(item)

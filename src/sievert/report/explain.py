@@ -9,14 +9,14 @@ from sievert.limits import Explanation
 from sievert.limits.promises import SYMBOLS
 from sievert.numerics import at_most_percent, bounded_percent, in_bits, in_nats, in_percent, times
 from sievert.questions import SAYS_NOTHING
-from sievert.questions.explain import FALSE_ALARMS, OTHER_NUMBERS, ClaimReport, MechanismCurve
+from sievert.questions.explain import FALSE_ALARMS, OTHER_NUMBERS, ExplainAnswer, MechanismCurve
 from sievert.report import plots
 from sievert.report._page import Page, Picture, page_html
 
 __all__ = ["lines", "page"]
 
 
-def page(report: ClaimReport, text: str | None = None, command: str = "") -> str:
+def page(report: ExplainAnswer, text: str | None = None, command: str = "") -> str:
     """The whole page, working offline; `text` is the file it was made from."""
     found = report.explanation
     return page_html(
@@ -62,7 +62,7 @@ def _pictures(found: Explanation) -> Iterator[Picture]:
     )
 
 
-def lines(report: ClaimReport) -> Iterator[tuple[str, list[str]]]:
+def lines(report: ExplainAnswer) -> Iterator[tuple[str, list[str]]]:
     """Headings and the sentences below them."""
     found = report.explanation
     if found.policy is not None:
@@ -144,7 +144,7 @@ def _person(found: Explanation) -> list[str]:
     return lines
 
 
-def _rows(report: ClaimReport) -> list[str]:
+def _rows(report: ExplainAnswer) -> list[str]:
     """What a person's rows that are released one by one come to."""
     if report.rows_per_person == 1:
         return []

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import plotly.graph_objects as go
 
-from sievert.files import Scenario
+from sievert.files import PolicyScenario
 from sievert.inference import BeliefShift, InferenceCurve
 from sievert.numerics import in_bits, in_percent, times
-from sievert.questions.infer import Inference
-from sievert.report._page import Page, Picture, Table, page_html
+from sievert.questions.infer import InferenceAnswer
+from sievert.report._page import Page, PageTable, Picture, page_html
 from sievert.report.plots._drawing import Drawing
 from sievert.report.plots._style import AFTER, CURVES, LIMIT, MARK, SHARE, SYMBOLS, laid_out
 
@@ -25,7 +25,7 @@ REACHED = 1e-6
 POINTS = ("star", *SYMBOLS[:-1])
 
 
-def lines(found: Inference) -> Iterator[tuple[str, list[str]]]:
+def lines(found: InferenceAnswer) -> Iterator[tuple[str, list[str]]]:
     """Headings and the sentences below them."""
     yield "What goes with what", _association(found)
     yield "What the release tells", _told(found)
@@ -35,7 +35,7 @@ def lines(found: Inference) -> Iterator[tuple[str, list[str]]]:
         yield "Accepted?", [f"{check.name[0].upper()}{str(check)[1:]}." for check in found.checks]
 
 
-def _association(found: Inference) -> list[str]:
+def _association(found: InferenceAnswer) -> list[str]:
     v, bits = found.association
     secret = f"{found.secret[0].upper()}{found.secret[1:]}"
     return [
@@ -45,12 +45,12 @@ def _association(found: Inference) -> list[str]:
     ]
 
 
-def audit_lines(found: Inference) -> list[str]:
+def audit_lines(found: InferenceAnswer) -> list[str]:
     """What an audit says about inference: what is told, and what the best mechanism would tell."""
     return [*_told(found), *_best(found)[:1]]
 
 
-def _told(found: Inference) -> list[str]:
+def _told(found: InferenceAnswer) -> list[str]:
     loss, told = found.loss, found.accuracy
     before, after = in_percent(float(loss.before)), in_percent(float(loss.after))
     grown = f"{times(float(loss.factor))} as well" if loss.leaks else "no better: zero Bayes leakage"
@@ -72,11 +72,11 @@ def _told(found: Inference) -> list[str]:
     return sentences
 
 
-def _shown_shifts(found: Inference) -> list[BeliefShift]:
+def _shown_shifts(found: InferenceAnswer) -> list[BeliefShift]:
     return sorted(found.loss.shifts, key=lambda shift: -shift.before)[:MOST_SHIFTS]
 
 
-def _best(found: Inference) -> list[str]:
+def _best(found: InferenceAnswer) -> list[str]:
     if found.best is None:
         return ["The program of the best mechanism is too large; group the values."]
     sentences = []
@@ -101,12 +101,12 @@ def _best(found: Inference) -> list[str]:
     return sentences
 
 
-def page(found: Inference, scenario: Scenario, command: str = "") -> str:
+def page(found: InferenceAnswer, scenario: PolicyScenario, command: str = "") -> str:
     """The whole page, working offline."""
     return page_html(content(found, scenario, command))
 
 
-def content(found: Inference, scenario: Scenario, command: str = "") -> Page:
+def content(found: InferenceAnswer, scenario: PolicyScenario, command: str = "") -> Page:
     """What the page says."""
     source = Path(scenario.source).name
     shifts = [(str(s.secret), *map(in_percent, (s.before, s.least, s.most))) for s in found.loss.shifts]
@@ -123,8 +123,10 @@ def content(found: Inference, scenario: Scenario, command: str = "") -> Page:
         sections=list(lines(found)),
         good=found.passed if found.checks else None,
         tables=[
-            Table(f"Belief in {found.secret}", ("value", "before", "least after", "most after"), shifts),
-            Table("Mechanisms on the same answers", ("mechanism", "secret guessed", "answer right"), points),
+            PageTable(f"Belief in {found.secret}", ("value", "before", "least after", "most after"), shifts),
+            PageTable(
+                "Mechanisms on the same answers", ("mechanism", "secret guessed", "answer right"), points
+            ),
         ],
         pictures=[tradeoff_picture(found)],
         command=command or f"sievert infer {source} --report page.html",
@@ -133,7 +135,7 @@ def content(found: Inference, scenario: Scenario, command: str = "") -> Page:
     )
 
 
-def tradeoff_picture(found: Inference) -> Picture:
+def tradeoff_picture(found: InferenceAnswer) -> Picture:
     """The frontier with its caption."""
     caption = "Every mechanism is a point: how much it gives away, and how often its answer is right."
     if found.curve is not None and found.curve.slopes:
@@ -141,7 +143,7 @@ def tradeoff_picture(found: Inference) -> Picture:
     return Picture("Accuracy against inference", caption, tradeoff(found))
 
 
-def tradeoff(found: Inference) -> go.Figure:
+def tradeoff(found: InferenceAnswer) -> go.Figure:
     """The frontier with the file's mechanism and standard ones on it, in percents."""
     figure = Drawing()
     if found.curve is not None and found.curve.slopes:
@@ -164,7 +166,7 @@ def tradeoff(found: Inference) -> go.Figure:
     return laid_out(figure, f"{found.secret} guessed", "answer right")
 
 
-def _draw_frontier(figure: go.Figure, found: Inference, best: InferenceCurve) -> None:
+def _draw_frontier(figure: go.Figure, found: InferenceAnswer, best: InferenceCurve) -> None:
     """The line that no mechanism is above, level after its last kink."""
     end = max(best.limits[-1], *(candidate.guess for candidate in found.candidates))
     figure.add_scatter(

@@ -9,7 +9,7 @@ from fractions import Fraction
 from sievert.numerics import at_most, at_most_percent, bounded_percent, in_percent, number
 from sievert.release import ChargedPlan, ChargedRelease, LedgerAccount, LedgerGuess
 from sievert.report._bars import bars
-from sievert.report._page import Page, Picture, Table, page_html
+from sievert.report._page import Page, PageTable, Picture, page_html
 from sievert.spaces import worded
 
 __all__ = ["content", "lines", "page", "pair_words"]
@@ -118,11 +118,11 @@ def content(found: LedgerAccount, command: str = "") -> Page:
         (item.id, number(item.cost), "" if item.plan is None else f"{item.plan}, {item.slot}", item.what)
         for item in found.releases[-MOST_ROWS:]
     ]
-    tables = [Table("Releases", ("release", symbol, "plan and slot", "mechanism"), rows)] if rows else []
+    tables = [PageTable("Releases", ("release", symbol, "plan and slot", "mechanism"), rows)] if rows else []
     bounds = [row for guess in found.guesses for row in _bounds(guess)]
     if bounds:
         caption = "Every bound holds; the least is the answer. All values are equally likely before."
-        tables.append(Table("What an attacker can guess", ("among", "by", "at most"), bounds, caption))
+        tables.append(PageTable("What an attacker can guess", ("among", "by", "at most"), bounds, caption))
     return Page(
         title=found.title,
         made_by="Budget ledger",
@@ -130,7 +130,7 @@ def content(found: LedgerAccount, command: str = "") -> Page:
         sections=list(lines(found)),
         good=not found.closed,
         command=command or f"sievert ledger {found.title} --report page.html",
-        summary=Table("At a glance", (), list(_glance(found))),
+        summary=PageTable("At a glance", (), list(_glance(found))),
         tables=tables,
         pictures=list(_pictures(found)),
     )

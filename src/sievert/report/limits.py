@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterator
 from pathlib import Path
 
-from sievert.files import Scenario
+from sievert.files import PolicyScenario
 from sievert.limits import Bound, WorstLeakage
 from sievert.numerics import amount, at_most_percent, in_bits, in_percent, in_share
-from sievert.questions.limits import LimitCurves, Limits
-from sievert.report._page import Page, Picture, Table, page_html
+from sievert.questions.limits import LimitCurves, LimitsAnswer
+from sievert.report._page import Page, PageTable, Picture, page_html
 from sievert.report.plots._curves import leakage_curve
 from sievert.report.plots._policies import policy_graph
 from sievert.spaces import Metric
@@ -20,12 +20,16 @@ __all__ = ["content", "lines", "page"]
 LARGEST_GRAPH = 60
 
 
-def page(limits: Limits, scenario: Scenario, curves: LimitCurves | None, command: str = "") -> str:
+def page(
+    limits: LimitsAnswer, scenario: PolicyScenario, curves: LimitCurves | None, command: str = ""
+) -> str:
     """The whole page, working offline."""
     return page_html(content(limits, scenario, curves, command))
 
 
-def content(limits: Limits, scenario: Scenario, curves: LimitCurves | None, command: str = "") -> Page:
+def content(
+    limits: LimitsAnswer, scenario: PolicyScenario, curves: LimitCurves | None, command: str = ""
+) -> Page:
     """What the page says."""
     source = Path(scenario.source).name
     worst = limits.database
@@ -42,7 +46,7 @@ def content(limits: Limits, scenario: Scenario, curves: LimitCurves | None, comm
         made_by=f"Limits of {source} at ε = {limits.eps:g}",
         headline=str(limits),
         sections=list(lines(limits)),
-        tables=[Table("Bounds on the whole database", ("bound", "bits", "factor"), rows)],
+        tables=[PageTable("Bounds on the whole database", ("bound", "bits", "factor"), rows)],
         pictures=_pictures(limits, scenario, curves),
         command=command or f"sievert limits {source} --report page.html",
         proofs=[]
@@ -61,7 +65,7 @@ def _factor(bound: Bound) -> float | str:
     return f"2^{bound.bits:.6g}" if math.isinf(bound.factor) and math.isfinite(bound.bits) else bound.factor
 
 
-def _pictures(limits: Limits, scenario: Scenario, curves: LimitCurves | None) -> list[Picture]:
+def _pictures(limits: LimitsAnswer, scenario: PolicyScenario, curves: LimitCurves | None) -> list[Picture]:
     """Bounds against ε where that is quick, and the graph where it is small."""
     pictures = [] if curves is None else [_curve(limits, curves)]
     policy = scenario.policy
@@ -76,13 +80,13 @@ def _pictures(limits: Limits, scenario: Scenario, curves: LimitCurves | None) ->
     return pictures
 
 
-def _curve(limits: Limits, curves: LimitCurves) -> Picture:
+def _curve(limits: LimitsAnswer, curves: LimitCurves) -> Picture:
     figure = leakage_curve(curves.eps, curves.bits, here=limits.eps)
     caption = "What any mechanism of this policy could leak about the whole database as ε varies."
     return Picture("Leakage against ε", caption, figure)
 
 
-def lines(limits: Limits) -> Iterator[tuple[str, list[str]]]:
+def lines(limits: LimitsAnswer) -> Iterator[tuple[str, list[str]]]:
     """Headings and the sentences below them."""
     yield "What is protected", [limits.policy]
     yield "The whole database", [*_worst_lines(limits.database), *_used(limits)]
@@ -109,7 +113,7 @@ def _worst_lines(worst: WorstLeakage) -> list[str]:
     return lines
 
 
-def _used(limits: Limits) -> list[str]:
+def _used(limits: LimitsAnswer) -> list[str]:
     """What the file's own mechanism leaks of that."""
     used, allowed = limits.used_bits, limits.database.upper.bits
     if used is None or allowed <= 0:
@@ -120,7 +124,7 @@ def _used(limits: Limits) -> list[str]:
     ]
 
 
-def _individual_lines(limits: Limits) -> list[str]:
+def _individual_lines(limits: LimitsAnswer) -> list[str]:
     worst = limits.individual
     if limits.values == 1:
         return [

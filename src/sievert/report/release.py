@@ -11,14 +11,14 @@ from functools import singledispatch
 from pathlib import Path
 from typing import Any
 
-from sievert.files import Scenario, added_noise
+from sievert.files import PolicyScenario, table_noise
 from sievert.numerics import amount, at_most_percent, belief_growth, in_percent, number
-from sievert.questions import TableShare, guess_beside, seen
-from sievert.release import Effect, InAll, NoisyTable, PlannedReleases, Preview, Release
+from sievert.questions import TableCost, analysis_of, guess_beside
+from sievert.release import CumulativeEffect, NoisyTable, PlannedReleases, Preview, Release, ReleaseEffect
 from sievert.report import plots
 from sievert.report._audit_pictures import noise_pictures, releases_picture
 from sievert.report._bars import bars
-from sievert.report._page import Page, Picture, Table, page_html
+from sievert.report._page import Page, PageTable, Picture, page_html
 from sievert.report.ledger import pair_words
 from sievert.results import Result
 from sievert.tables import TableLine
@@ -62,7 +62,7 @@ def _beside(found: Preview) -> Iterator[str]:
         )
 
 
-def _errors(found: Preview | Effect) -> Iterator[str]:
+def _errors(found: Preview | ReleaseEffect) -> Iterator[str]:
     if found.noise_sd is not None and found.expected_error is not None and found.radius is not None:
         what, metres = ("cell is moved", " m") if found.unit == "metre" else ("number is off", "")
         then = ", and a place" if metres else ", and"
@@ -82,7 +82,7 @@ def _errors(found: Preview | Effect) -> Iterator[str]:
         yield "The outputs are not numbers, so there is no error to state."
 
 
-def _table_error(table: TableShare, confidence: float) -> str:
+def _table_error(table: TableCost, confidence: float) -> str:
     """How far off one of several tables is, and what it costs."""
     name = _capital(table.name)
     if table.ranks is not None:
@@ -100,7 +100,7 @@ def _table_error(table: TableShare, confidence: float) -> str:
     return f"{name}: {off}, for {table.symbol} = {number(table.cost_alone)}."
 
 
-def _leakage(found: Preview | Effect) -> Iterator[str]:
+def _leakage(found: Preview | ReleaseEffect) -> Iterator[str]:
     if found.guess_before is not None and found.guess_after is not None:
         after = guess_beside(found.guess_after, not found.guess_is_bound, found.guess_simulated)
         who = (
@@ -116,7 +116,7 @@ def _leakage(found: Preview | Effect) -> Iterator[str]:
     yield from _in_all(found)
 
 
-def _in_all(found: Preview | Effect) -> Iterator[str]:
+def _in_all(found: Preview | ReleaseEffect) -> Iterator[str]:
     """What all releases of the ledger give away, and what its budget allows."""
     together, whole = found.together, found.exhausted
     per = " for each metre" if found.unit == "metre" else ""
@@ -132,7 +132,7 @@ def _in_all(found: Preview | Effect) -> Iterator[str]:
         yield _spent(whole, found.alike, f" of {found.symbol} = {number(whole.eps)}{per}", found.symbol)
 
 
-def _spent(whole: InAll, alike: InAll | None, amount: str, symbol: str) -> str:
+def _spent(whole: CumulativeEffect, alike: CumulativeEffect | None, amount: str, symbol: str) -> str:
     """What the budget allows: releases of this file, where there were no others, and any."""
     budget = f"the whole budget{amount}"
     if alike is None or alike.guess is None or alike.guess == whole.guess or (alike.releases or 0) < 2:
@@ -143,7 +143,7 @@ def _spent(whole: InAll, alike: InAll | None, amount: str, symbol: str) -> str:
     )
 
 
-def _guess_of(item: InAll) -> str:
+def _guess_of(item: CumulativeEffect) -> str:
     return "" if item.guess is None else f": the guess is right with probability {item.words}"
 
 
@@ -296,17 +296,17 @@ def _capital(text: str) -> str:
 
 
 @singledispatch
-def page(result: Result, scenario: Scenario, command: str = "") -> str:
+def page(result: Result, scenario: PolicyScenario, command: str = "") -> str:
     """The whole page of a release or of the preview of one, working offline."""
     raise TypeError(f"{type(result).__name__} is no release")
 
 
 @page.register
-def _page_of_preview(found: Preview, scenario: Scenario, command: str = "") -> str:
+def _page_of_preview(found: Preview, scenario: PolicyScenario, command: str = "") -> str:
     return page_html(content(found, scenario, command))
 
 
-def content(found: Preview, scenario: Scenario, command: str = "") -> Page:
+def content(found: Preview, scenario: PolicyScenario, command: str = "") -> Page:
     """What the page of a preview holds."""
     source = Path(scenario.source).name
     return Page(
@@ -316,13 +316,15 @@ def content(found: Preview, scenario: Scenario, command: str = "") -> Page:
         sections=list(lines(found)),
         good=found.possible,
         command=command or f"sievert release {source} --preview --report page.html",
-        summary=Table("At a glance", (), list(_glance(found, found.eps, found.remaining_after, found.per))),
+        summary=PageTable(
+            "At a glance", (), list(_glance(found, found.eps, found.remaining_after, found.per))
+        ),
         pictures=[*_shares(found.tables), *_noise(scenario)],
         text=scenario.to_toml(),
     )
 
 
-def _shares(tables: Sequence[TableShare]) -> list[Picture]:
+def _shares(tables: Sequence[TableCost]) -> list[Picture]:
     """What each of several tables costs by itself."""
     if len(tables) < 2:
         return []
@@ -336,7 +338,7 @@ def _shares(tables: Sequence[TableShare]) -> list[Picture]:
 
 
 @page.register
-def _page_of_release(found: Release, scenario: Scenario, command: str = "") -> str:
+def _page_of_release(found: Release, scenario: PolicyScenario, command: str = "") -> str:
     source = Path(scenario.source).name
     table, pictures = found.table, _noise(scenario)
     tables = []
@@ -344,7 +346,7 @@ def _page_of_release(found: Release, scenario: Scenario, command: str = "") -> s
         shown = [i for i, name in enumerate(table.names) if name not in SAME_EVERYWHERE]
         names = [table.names[i] for i in shown]
         rows, more = _rows(names, [table.columns[i] for i in shown], MOST_ROWS)
-        tables = [Table("Released", names, rows, f"And {more:,} more rows in the file." if more else "")]
+        tables = [PageTable("Released", names, rows, f"And {more:,} more rows in the file." if more else "")]
         pictures = [
             *_published(table),
             *_shares(() if found.effect is None else found.effect.tables),
@@ -369,15 +371,15 @@ def _page_of_release(found: Release, scenario: Scenario, command: str = "") -> s
     )
 
 
-def _summary(found: Release) -> Table | None:
+def _summary(found: Release) -> PageTable | None:
     """What a release cost and gives away, as its preview said."""
     if found.effect is None:
         return None
-    return Table("At a glance", (), list(_glance(found.effect, found.eps, found.remaining, found.per)))
+    return PageTable("At a glance", (), list(_glance(found.effect, found.eps, found.remaining, found.per)))
 
 
 def _glance(
-    found: Preview | Effect, eps: Fraction | None, left: Fraction | None, whom: str = "person"
+    found: Preview | ReleaseEffect, eps: Fraction | None, left: Fraction | None, whom: str = "person"
 ) -> Iterator[tuple[str, str]]:
     """What is asked first: the cost, the error in the unit of the numbers, the guess."""
     metres = " m" if found.unit == "metre" else ""
@@ -409,9 +411,9 @@ def _glance(
         yield "left in the ledger afterwards", f"{found.symbol} = {number(left)}{per}"
 
 
-def _noise(scenario: Scenario) -> list[Picture]:
+def _noise(scenario: PolicyScenario) -> list[Picture]:
     """The law of the noise where it is the same everywhere, else each row of the channel."""
-    view, noise = seen(scenario), added_noise(scenario)
+    view, noise = analysis_of(scenario), table_noise(scenario)
     if noise is not None:
         return [*noise_pictures(noise, view), *releases_picture(view)]
     return [

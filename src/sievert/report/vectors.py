@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import singledispatch
 
-from sievert.files import VectorScenario
+from sievert.files import VectorsScenario
 from sievert.numerics import in_nats, in_percent, number
 from sievert.questions.match import Match
 from sievert.questions.vectors import VectorsAnswer, VectorsAudit
 from sievert.release import VectorsPreview, VectorsRelease
 from sievert.report import plots
-from sievert.report._page import Page, Picture, Sections, answer_content, page_html
+from sievert.report._page import Page, Picture, Sections, page_html, page_of_answer
 from sievert.report.release import near
 from sievert.results import Result
 from sievert.vectors import NoisyHash, distance_text, loss_curve
@@ -19,14 +19,14 @@ from sievert.vectors import NoisyHash, distance_text, loss_curve
 __all__ = ["content", "lines", "match_lines", "page"]
 
 
-def page(found: Result, scenario: VectorScenario, command: str = "") -> str:
+def page(found: Result, scenario: VectorsScenario, command: str = "") -> str:
     """The answer as one self-contained page, working offline."""
     return page_html(content(found, scenario, command))
 
 
-def content(found: Result, scenario: VectorScenario, command: str = "") -> Page:
+def content(found: Result, scenario: VectorsScenario, command: str = "") -> Page:
     """What the page says."""
-    return answer_content(found, scenario, lines(found), list(_pictures(found, scenario)), command)
+    return page_of_answer(found, scenario, lines(found), list(_pictures(found, scenario)), command)
 
 
 @singledispatch
@@ -36,13 +36,13 @@ def lines(found: Result) -> Sections:
 
 
 @singledispatch
-def _pictures(found: Result, scenario: VectorScenario) -> Iterator[Picture]:
+def _pictures(found: Result, scenario: VectorsScenario) -> Iterator[Picture]:
     """What can be seen at a glance; nothing, for most."""
     return iter(())
 
 
 @_pictures.register
-def _of_audit(found: VectorsAudit, scenario: VectorScenario) -> Iterator[Picture]:
+def _of_audit(found: VectorsAudit, scenario: VectorsScenario) -> Iterator[Picture]:
     mechanism, hashing = scenario.mechanism, scenario.hashing
     # The angle is the probability that a bit differs under hyperplanes alone.
     if isinstance(mechanism, NoisyHash) and hashing.kind == "hyperplane" and found.delta > 0:
@@ -54,12 +54,12 @@ def _of_audit(found: VectorsAudit, scenario: VectorScenario) -> Iterator[Picture
 
 
 @_pictures.register
-def _of_preview(found: VectorsPreview, scenario: VectorScenario) -> Iterator[Picture]:
+def _of_preview(found: VectorsPreview, scenario: VectorsScenario) -> Iterator[Picture]:
     return _of_audit(found.audit, scenario)
 
 
 @_pictures.register
-def _of_answer(found: VectorsAnswer, scenario: VectorScenario) -> Iterator[Picture]:
+def _of_answer(found: VectorsAnswer, scenario: VectorsScenario) -> Iterator[Picture]:
     headings = {"breach": "How well two users are told apart", "design": "How well users are ranked"}
     levels, values = [level for level, _ in found.curve], [value for _, value in found.curve]
     if found.question in headings:

@@ -20,7 +20,7 @@ from ._for_channel import exact_sampler as exact_sampler
 from ._for_channel import for_channel as for_channel
 from ._for_channel import ratio_of as ratio_of
 from ._geometric import ClampedGeometric as ClampedGeometric
-from ._geometric import TruncatedGeometric as TruncatedGeometric
+from ._geometric import TruncatedGeometricSampler as TruncatedGeometricSampler
 from ._geometric import irregular_geometric as irregular_geometric
 from ._geometric import truncated_geometric as truncated_geometric
 from ._laplace import DiscreteLaplace as DiscreteLaplace
@@ -35,7 +35,7 @@ from ._pixels import pixelated_laplace as pixelated_laplace
 from ._response import randomised_response as randomised_response
 from ._rows import exponential_rows as exponential_rows
 from ._rows import rational_rows as rational_rows
-from ._staircase import Staircase as Staircase
+from ._staircase import StaircaseSampler as StaircaseSampler
 from ._staircase import staircase as staircase
 from ._wide_rows import WideExponentialRows as WideExponentialRows
 from .floats import laplace_radius as laplace_radius

@@ -13,7 +13,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from sievert.arrays import IntArray
 from sievert.errors import MechanismError
-from sievert.numerics import brief, choice, instance, is_whole
+from sievert.numerics import abbreviated, choice, instance, is_whole
 
 __all__ = [
     "FURTHEST",
@@ -131,9 +131,11 @@ def integers(
     try:
         values = np.asarray(inputs)
     except (TypeError, ValueError):
-        raise MechanismError(f"inputs is {brief(inputs)}; give a list or an array of integers") from None
+        raise MechanismError(
+            f"inputs is {abbreviated(inputs)}; give a list or an array of integers"
+        ) from None
     if values.ndim == 0:
-        raise MechanismError(f"inputs is {brief(inputs)}; give a list or an array of integers")
+        raise MechanismError(f"inputs is {abbreviated(inputs)}; give a list or an array of integers")
     if values.shape[1:] != (() if coordinates is None else (coordinates,)) and values.size:
         wanted = "a list of integers" if coordinates is None else f"rows of {coordinates} integers"
         raise MechanismError(f"inputs has shape {values.shape}; give {wanted}")
@@ -144,7 +146,7 @@ def integers(
         if not whole or bool((np.abs(values) >= 2.0**62).any()):
             bad = values.ravel()[0] if values.dtype.kind != "f" else _first_bad(values)
             raise MechanismError(
-                f"inputs: {brief(bad)} is not an integer of at most 61 bits; round or scale first"
+                f"inputs: {abbreviated(bad)} is not an integer of at most 61 bits; round or scale first"
             )
     smallest, largest = int(values.min()), int(values.max())
     if smallest < low or largest > high:
@@ -310,7 +312,7 @@ def bit_source(insecure_rng: object = None) -> BitSource:
     if is_whole(insecure_rng):
         return SeededBits(int(insecure_rng))
     raise MechanismError(
-        f"insecure_rng is {brief(insecure_rng)}; it must be a seed, a numpy Generator or a BitSource "
+        f"insecure_rng is {abbreviated(insecure_rng)}; it must be a seed, a numpy Generator or a BitSource "
         "(leave it out to draw from the operating system)"
     )
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sievert.arrays import IntArray
 from sievert.errors import MechanismError
-from sievert.numerics import brief, whole
+from sievert.numerics import abbreviated, whole
 from sievert.sampling._base import LEVELS, BitSource, Sampler, Timing, integers
 from sievert.sampling._lazy import (
     AtBits,
@@ -67,7 +67,7 @@ def bernoulli(p: object, *, timing: Timing = "fixed", insecure_rng: object = Non
     """
     chance = rational(p, "p")
     if not 0 <= chance <= 1:
-        raise MechanismError(f"p is {brief(p)}; a probability is from 0 to 1")
+        raise MechanismError(f"p is {abbreviated(p)}; a probability is from 0 to 1")
     return Coin(
         "Bernoulli(p)", {"p": str(chance)}, _rational_coin(chance), float(chance), timing, insecure_rng
     )
@@ -97,7 +97,9 @@ def bernoulli_exp(gamma: object, *, timing: Timing = "fixed", insecure_rng: obje
     """
     rate = unbounded(gamma, "gamma")
     if rate < 0:
-        raise MechanismError(f"gamma is {brief(gamma)}; it must be ≥ 0, for e^-gamma to be a probability")
+        raise MechanismError(
+            f"gamma is {abbreviated(gamma)}; it must be ≥ 0, for e^-gamma to be a probability"
+        )
     table = _exponential_coin(rate)
     chance = math.exp(-float(min(rate, Fraction(800))))
     return Coin("Bernoulli(e^-γ)", {"gamma": str(rate)}, table, chance, timing, insecure_rng)

@@ -15,15 +15,15 @@ from sievert.channels import (
     ConvolutionChannel,
     CyclicChannel,
     DeterministicChannel,
+    EpsilonOrAlpha,
     GaussianLaw,
     GeometricLaw,
+    JointNoise,
     NoiseLaw,
     PlanarNoise,
-    Privacy,
     ProductChannel,
     QuantileNoise,
     ResponseChannel,
-    SeveralNoise,
     StaircaseLaw,
     TableNoise,
     as_channel,
@@ -31,14 +31,14 @@ from sievert.channels import (
 )
 from sievert.errors import MechanismError
 from sievert.sampling._base import BitSource, NoiseSampler, Sampler, Timing, bit_source, integers
-from sievert.sampling._geometric import TruncatedGeometric
+from sievert.sampling._geometric import TruncatedGeometricSampler
 from sievert.sampling._laplace import DiscreteLaplace
-from sievert.sampling._lattice import PlanarGeometric, discrete_gaussian, planar_geometric
+from sievert.sampling._lattice import PlanarGeometricSampler, discrete_gaussian, planar_geometric
 from sievert.sampling._lazy import Ratio, ratio
-from sievert.sampling._response import RandomisedResponse
+from sievert.sampling._response import RandomisedResponseSampler
 from sievert.sampling._rows import RationalRows
-from sievert.sampling._scores import ByScores
-from sievert.sampling._staircase import Staircase
+from sievert.sampling._scores import ScoreSampler
+from sievert.sampling._staircase import StaircaseSampler
 
 __all__ = ["ChannelSampler", "NoisyInputs", "exact_sampler", "for_channel", "ratio_of"]
 
@@ -74,7 +74,7 @@ def for_channel(channel: Channel, *, timing: Timing = "fixed", insecure_rng: obj
     return exact_sampler(as_channel(channel), timing, bit_source(insecure_rng))
 
 
-def ratio_of(level: Privacy) -> Ratio:
+def ratio_of(level: EpsilonOrAlpha) -> Ratio:
     """What an exact sampler needs of a level: the parameter that was given, as it was written."""
     name, value = level.written
     return ratio(value, None) if name == "eps" else ratio(None, value)
@@ -97,7 +97,7 @@ def exact_sampler(channel: Channel, timing: Timing, source: BitSource) -> Sample
 
 @exact_sampler.register
 def _of_response(channel: ResponseChannel, timing: Timing, source: BitSource) -> Sampler:
-    positions = RandomisedResponse(channel.shape[0], ratio_of(channel.level), timing, source)
+    positions = RandomisedResponseSampler(channel.shape[0], ratio_of(channel.level), timing, source)
     return ChannelSampler(channel, positions)
 
 
@@ -149,7 +149,7 @@ def _of_geometric(
     level = ratio_of(law.level)
     if limits is None:
         return DiscreteLaplace(level, timing, source)
-    return TruncatedGeometric(level, *limits, timing, source)
+    return TruncatedGeometricSampler(level, *limits, timing, source)
 
 
 @law_sampler.register
@@ -164,7 +164,7 @@ def _of_gaussian(
 def _of_stairs(
     law: StaircaseLaw, limits: tuple[int, int] | None, timing: Timing, source: BitSource
 ) -> Sampler:
-    noise = Staircase(law, timing, source)
+    noise = StaircaseSampler(law, timing, source)
     return noise if limits is None else ClampedNoise(noise, *limits)
 
 
@@ -194,7 +194,7 @@ def _of_quantile(channel: QuantileNoise, timing: Timing, source: BitSource) -> S
 
 
 @exact_sampler.register
-def _of_several(channel: SeveralNoise, timing: Timing, source: BitSource) -> Sampler:
+def _of_several(channel: JointNoise, timing: Timing, source: BitSource) -> Sampler:
     return SeveralSampler(channel, timing, source)
 
 
@@ -203,7 +203,7 @@ class QuantileSampler(Sampler):
 
     def __init__(self, channel: QuantileNoise, timing: Timing, source: BitSource) -> None:
         super().__init__(timing, source)
-        self.channel, self._points = channel, ByScores(channel.level, timing, source)
+        self.channel, self._points = channel, ScoreSampler(channel.level, timing, source)
         self.kind = self._points.kind
 
     @property
@@ -220,7 +220,7 @@ class SeveralSampler(Sampler):
 
     kind = "several tables"
 
-    def __init__(self, channel: SeveralNoise, timing: Timing, source: BitSource) -> None:
+    def __init__(self, channel: JointNoise, timing: Timing, source: BitSource) -> None:
         super().__init__(timing, source)
         self.names = channel.names
         self.parts = [exact_sampler(part, timing, source) for part in channel.parts]
@@ -386,7 +386,7 @@ class PlanarCells(Sampler):
         rows, columns = channel.region.shape
         bounds = ((0, rows - 1), (0, columns - 1))
         self._width = columns
-        self._plane: PlanarGeometric = planar_geometric(
+        self._plane: PlanarGeometricSampler = planar_geometric(
             channel.level.exact_eps, bounds=bounds, timing=timing, insecure_rng=source
         )
         self.kind = self._plane.kind

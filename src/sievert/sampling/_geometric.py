@@ -12,7 +12,7 @@ import numpy as np
 
 from sievert.arrays import IntArray
 from sievert.errors import MechanismError
-from sievert.numerics import brief, require_size, taken, whole
+from sievert.numerics import abbreviated, require_size, taken, whole
 from sievert.sampling._base import LARGEST_INPUT, Sampler, Timing, integers
 from sievert.sampling._bernoulli import fair_coin
 from sievert.sampling._laplace import DiscreteLaplace
@@ -22,7 +22,7 @@ from sievert.sampling._rows import RowTables, enclosed_rows
 __all__ = [
     "ClampedGeometric",
     "IrregularGeometric",
-    "TruncatedGeometric",
+    "TruncatedGeometricSampler",
     "irregular_geometric",
     "truncated_geometric",
 ]
@@ -39,7 +39,7 @@ def truncated_geometric(
     high: int | None = None,
     timing: Timing = "fixed",
     insecure_rng: object = None,
-) -> TruncatedGeometric:
+) -> TruncatedGeometricSampler:
     """Exact geometric noise clamped to 0…n-1, or to low…high.
 
     The N-geometric on the grid 0, 1/N, …, 1 is `truncated_geometric(N + 1, eps/N)`.
@@ -76,10 +76,10 @@ def truncated_geometric(
     )
     if first > last:
         raise MechanismError(f"the outputs {first}…{last} are empty; give at least one")
-    return TruncatedGeometric(ratio(eps, alpha), first, last, timing, insecure_rng)
+    return TruncatedGeometricSampler(ratio(eps, alpha), first, last, timing, insecure_rng)
 
 
-class TruncatedGeometric(Sampler):
+class TruncatedGeometricSampler(Sampler):
     """Two-sided geometric noise, then everything beyond the range moved to its ends."""
 
     kind = "truncated geometric"
@@ -125,7 +125,7 @@ class ClampedGeometric(Sampler):
     ) -> None:
         super().__init__(timing, insecure_rng)
         self._inputs = np.array(inputs, dtype=np.int64)
-        self._noisy = TruncatedGeometric(level, *outputs, timing, self.source)
+        self._noisy = TruncatedGeometricSampler(level, *outputs, timing, self.source)
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -169,7 +169,7 @@ def irregular_geometric(
     array([0, 1, 1, 2])
     """
     if isinstance(points, str):
-        raise MechanismError(f"points is {brief(points)}; give increasing numbers")
+        raise MechanismError(f"points is {abbreviated(points)}; give increasing numbers")
     given = taken("points", points, MechanismError, "increasing numbers")
     require_size(len(given), MOST_POINTS, "the points of the kernel", "take fewer")
     places = tuple(rational(point, "points") for point in given)

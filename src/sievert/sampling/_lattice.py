@@ -15,7 +15,7 @@ import numpy as np
 
 from sievert.arrays import IntArray
 from sievert.errors import MechanismError
-from sievert.numerics import brief, whole
+from sievert.numerics import abbreviated, whole
 from sievert.sampling._base import LARGEST_INPUT, NoiseSampler, Timing, integers
 from sievert.sampling._bernoulli import accepted, first_accepted, fixed_point
 from sievert.sampling._laplace import laplace_noise
@@ -30,7 +30,7 @@ from sievert.sampling._lazy import (
     rational,
 )
 
-__all__ = ["DiscreteGaussian", "PlanarGeometric", "discrete_gaussian", "planar_geometric"]
+__all__ = ["DiscreteGaussian", "PlanarGeometricSampler", "discrete_gaussian", "planar_geometric"]
 WIDEST_TABLE = 1024
 WIDEST = 2**40
 # At least this share of the proposals is accepted once σ ≥ 1024 (about 0.76).
@@ -74,10 +74,10 @@ def discrete_gaussian(
     name, value = ("sigma", sigma) if sigma is not None else ("variance", variance)
     number = rational(value, name)
     if number < 0:
-        raise MechanismError(f"{name} is {brief(value)}; it must be ≥ 0")
+        raise MechanismError(f"{name} is {abbreviated(value)}; it must be ≥ 0")
     squared = number * number if name == "sigma" else number
     if squared > WIDEST**2:
-        raise MechanismError(f"{name} is {brief(value)}; a width beyond 2^40 needs larger units")
+        raise MechanismError(f"{name} is {abbreviated(value)}; a width beyond 2^40 needs larger units")
     return DiscreteGaussian(squared, timing, insecure_rng)
 
 
@@ -205,7 +205,7 @@ def planar_geometric(
     bounds: Bounds | None = None,
     timing: Timing = "fixed",
     insecure_rng: object = None,
-) -> PlanarGeometric:
+) -> PlanarGeometricSampler:
     """Exact noise on lattice points; ε is rational, per lattice step.
 
     Parameters
@@ -233,10 +233,11 @@ def planar_geometric(
     rate = rational(eps, "eps")
     if not SMALLEST <= rate <= LARGEST:
         raise MechanismError(
-            f"eps is {brief(eps)}; planar noise needs an eps from 2^-24 to {LARGEST} for a lattice step; "
+            f"eps is {abbreviated(eps)}; planar noise needs an eps from 2^-24 to {LARGEST} for a "
+            f"lattice step; "
             "choose larger or smaller steps"
         )
-    return PlanarGeometric(rate, bounds, timing, insecure_rng)
+    return PlanarGeometricSampler(rate, bounds, timing, insecure_rng)
 
 
 def _items(given: object) -> list[Any]:
@@ -251,18 +252,18 @@ def _sides(bounds: object) -> Bounds | None:
     pairs = [_items(side) for side in _items(bounds)]
     if [len(pair) for pair in pairs] != [2, 2]:
         raise MechanismError(
-            f"bounds is {brief(bounds)}; give ((first row, last row), (first column, last column))"
+            f"bounds is {abbreviated(bounds)}; give ((first row, last row), (first column, last column))"
         )
     rows, columns = (
         tuple(whole("bounds", end, MechanismError, least=-LARGEST_INPUT, most=LARGEST_INPUT) for end in pair)
         for pair in pairs
     )
     if rows[0] > rows[1] or columns[0] > columns[1]:
-        raise MechanismError(f"bounds is {brief(bounds)}; each side needs first ≤ last")
+        raise MechanismError(f"bounds is {abbreviated(bounds)}; each side needs first ≤ last")
     return (rows[0], rows[1]), (columns[0], columns[1])
 
 
-class PlanarGeometric(NoiseSampler):
+class PlanarGeometricSampler(NoiseSampler):
     """Noise of the plane; see `planar_geometric`. Points are rows of two integers."""
 
     kind = "planar geometric"

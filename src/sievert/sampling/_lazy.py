@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from sievert.arrays import IntArray, WordArray
 from sievert.errors import MechanismError
-from sievert.numerics import as_fraction, brief, read_eps, require_float
+from sievert.numerics import abbreviated, as_fraction, read_eps, require_float
 from sievert.sampling._base import LEVELS, BitSource, Timing
 
 __all__ = [
@@ -158,7 +158,7 @@ class Ratio:
 
     def __str__(self) -> str:
         what, value = ("ε =", self.eps) if self.eps is not None else ("ratio", self.alpha)
-        return f"{what} {brief(str(value))[1:-1]}"
+        return f"{what} {abbreviated(str(value))[1:-1]}"
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ def unbounded(value: object, argument: str) -> Fraction:
             raise ValueError("a truth value")
         return read_eps(value) if isinstance(value, float) else as_fraction(value)
     except ValueError:
-        raise MechanismError(f"{argument} is {brief(value)}; it must be a finite number") from None
+        raise MechanismError(f"{argument} is {abbreviated(value)}; it must be a finite number") from None
 
 
 def rational(value: object, argument: str) -> Fraction:
@@ -212,7 +212,7 @@ def ratio(eps: object, alpha: object, scale: object = None) -> Ratio:
         value = unbounded(alpha, "alpha")
         if not 0 <= value <= 1:
             raise MechanismError(
-                f"alpha is {brief(alpha)}; it must be from 0 (no noise) to 1 (nothing is told)"
+                f"alpha is {abbreviated(alpha)}; it must be from 0 (no noise) to 1 (nothing is told)"
             )
         return Ratio(alpha=value)
     name, number = ("eps", eps) if eps is not None else ("scale", scale)
@@ -220,7 +220,7 @@ def ratio(eps: object, alpha: object, scale: object = None) -> Ratio:
         return NO_NOISE if name == "eps" else ALL_NOISE
     value = unbounded(number, name)
     if value < 0:
-        raise MechanismError(f"{name} is {brief(number)}; it must be a number ≥ 0")
+        raise MechanismError(f"{name} is {abbreviated(number)}; it must be a number ≥ 0")
     if value == 0:
         return ALL_NOISE if name == "eps" else NO_NOISE
     return Ratio(eps=value if name == "eps" else 1 / value)

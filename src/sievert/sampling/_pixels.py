@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sievert.arrays import IntArray
 from sievert.errors import MechanismError
-from sievert.numerics import brief, whole
+from sievert.numerics import abbreviated, whole
 from sievert.sampling._base import LEVELS, Sampler, Timing, integers
 from sievert.sampling._bernoulli import fair_coin
 from sievert.sampling._laplace import GeometricDigits, sign_table
@@ -69,7 +69,9 @@ def pixelated_laplace(
     count = whole("pixels", pixels, MechanismError)
     first, last = rational(low, "low"), rational(high, "high")
     if first >= last:
-        raise MechanismError(f"low is {brief(low)} and high is {brief(high)}; the interval needs low < high")
+        raise MechanismError(
+            f"low is {abbreviated(low)} and high is {abbreviated(high)}; the interval needs low < high"
+        )
     if denominator is not None:
         denominator = whole("denominator", denominator, MechanismError)
     level = ratio(eps, None)
@@ -142,7 +144,7 @@ class PixelatedLaplace(Sampler):
             )
             if not low <= exact <= high:
                 raise MechanismError(
-                    f"inputs: {brief(value)} is not from {low} to {high}; clamp the inputs first"
+                    f"inputs: {abbreviated(value)} is not from {low} to {high}; clamp the inputs first"
                 )
             places.append((exact - low) / (high - low))
         return self._exactly(places)

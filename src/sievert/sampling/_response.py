@@ -31,7 +31,13 @@ from sievert.sampling._lazy import (
     unit_floor,
 )
 
-__all__ = ["LARGEST_SPREAD_BITS", "RandomisedResponse", "Spread", "randomised_response", "uniform_below"]
+__all__ = [
+    "LARGEST_SPREAD_BITS",
+    "RandomisedResponseSampler",
+    "Spread",
+    "randomised_response",
+    "uniform_below",
+]
 # Up to this many values a table of 16-bit words beats the multiplication of 32-bit words.
 LARGEST_TABLE = 1024
 # ⌊U·S⌋ by 64-bit words leaves 63 - log2(S) bits behind the point; beyond this, keep and replace apart.
@@ -46,7 +52,7 @@ def randomised_response(
     alpha: object = None,
     timing: Timing = "fixed",
     insecure_rng: object = None,
-) -> RandomisedResponse:
+) -> RandomisedResponseSampler:
     """Exact randomised response among 0…n-1: P(y | x) = 1/k if y = x, else alpha/k, k = 1 + (n-1)·alpha.
 
     Parameters
@@ -71,10 +77,10 @@ def randomised_response(
     """
     if whole("n", n, MechanismError) > 2**LARGEST_SPREAD_BITS:
         raise MechanismError(f"n is {n}; randomised response is for at most 2^{LARGEST_SPREAD_BITS} values")
-    return RandomisedResponse(int(n), ratio(eps, alpha), timing, insecure_rng)
+    return RandomisedResponseSampler(int(n), ratio(eps, alpha), timing, insecure_rng)
 
 
-class RandomisedResponse(Sampler):
+class RandomisedResponseSampler(Sampler):
     """Report the truth or a uniform value; see `randomised_response`."""
 
     kind = "randomised response"

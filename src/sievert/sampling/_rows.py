@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from sievert.arrays import IntArray, WordArray
 from sievert.errors import MechanismError
-from sievert.numerics import brief, fractions_of
+from sievert.numerics import abbreviated, fractions_of
 from sievert.sampling._base import LEVELS, BitSource, Sampler, Timing, integers
 from sievert.sampling._lazy import (
     FAST_BLOCK,
@@ -273,9 +273,9 @@ def exponential_rows(
     """
     rate = rational(eps, "eps")
     if rate < 0:
-        raise MechanismError(f"eps is {brief(eps)}; it must be ≥ 0")
+        raise MechanismError(f"eps is {abbreviated(eps)}; it must be ≥ 0")
     if isinstance(distances, range):
-        raise MechanismError(f"distances is {brief(distances)}; give a matrix, a row for each input")
+        raise MechanismError(f"distances is {abbreviated(distances)}; give a matrix, a row for each input")
     table = np.asarray(distances, dtype=object)
     if table.ndim != 2 or not table.size:
         raise MechanismError(f"distances has shape {table.shape}; give a matrix, a row for each input")

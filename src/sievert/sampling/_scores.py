@@ -23,14 +23,14 @@ from sievert.numerics import require_size
 from sievert.sampling._base import Sampler, Timing, integers
 from sievert.sampling._lazy import Enclosure, exp_neg, resolved
 
-__all__ = ["ByScores"]
+__all__ = ["ScoreSampler"]
 
 # Bits of the weights and of the uniform number at first; a draw needs more with a chance below 2^-100.
 WEIGHT_BITS, FIRST_WORDS = 192, 3
 LARGEST_POINTS = 10_000_000
 
 
-class ByScores(Sampler):
+class ScoreSampler(Sampler):
     """Points with probabilities that fall by e^-level for each unit of their score."""
 
     kind = "exponential mechanism"

@@ -16,13 +16,13 @@ import numpy as np
 from sievert.arrays import IntArray
 from sievert.channels import StaircaseLaw
 from sievert.errors import MechanismError
-from sievert.numerics import brief, whole
+from sievert.numerics import abbreviated, whole
 from sievert.sampling._base import FURTHEST, BitSource, NoiseSampler, Timing
 from sievert.sampling._laplace import GeometricDigits
 from sievert.sampling._lazy import Enclosure, LazyTable, Ratio, count_below, quotient, rational, unit_floor
 from sievert.sampling._response import LARGEST_SPREAD_BITS, uniform_below
 
-__all__ = ["Staircase", "staircase"]
+__all__ = ["StaircaseSampler", "staircase"]
 
 # A staircase whose numbers of probability above 2^-64 are more than these is drawn by its parts.
 LARGEST_TABLE = 4096
@@ -39,7 +39,7 @@ def staircase(
     top: int | None = None,
     timing: Timing = "fixed",
     insecure_rng: object = None,
-) -> Staircase:
+) -> StaircaseSampler:
     """Exact staircase noise on the integers, ε-private for a query that moves by up to `sensitivity` steps.
 
     Parameters
@@ -66,13 +66,15 @@ def staircase(
     """
     level = rational(eps, "eps")
     if level <= 0:
-        raise MechanismError(f"eps is {brief(eps)}; staircase noise on all integers needs an eps above 0")
+        raise MechanismError(
+            f"eps is {abbreviated(eps)}; staircase noise on all integers needs an eps above 0"
+        )
     width = whole("sensitivity", sensitivity, MechanismError, most=2 ** (LARGEST_SPREAD_BITS - 2))
     highest = 0 if top is None else whole("top", top, MechanismError, most=width)
-    return Staircase(StaircaseLaw(level, width, highest), timing, insecure_rng)
+    return StaircaseSampler(StaircaseLaw(level, width, highest), timing, insecure_rng)
 
 
-class Staircase(NoiseSampler):
+class StaircaseSampler(NoiseSampler):
     """Noise that falls once in every Δ steps; see `staircase`."""
 
     kind = "staircase"

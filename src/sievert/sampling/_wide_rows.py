@@ -18,7 +18,7 @@ import numpy as np
 
 from sievert.arrays import FloatArray, IntArray, WordArray
 from sievert.errors import MechanismError
-from sievert.numerics import brief
+from sievert.numerics import abbreviated
 from sievert.sampling._base import Sampler, integers
 from sievert.sampling._lazy import Enclosure, exp_neg, quotient, rational, resolved
 
@@ -54,7 +54,7 @@ class WideExponentialRows(Sampler):
         super().__init__("fast", insecure_rng)
         self.eps = rational(eps, "eps")
         if self.eps < 0:
-            raise MechanismError(f"eps is {brief(eps)}; it must be ≥ 0")
+            raise MechanismError(f"eps is {abbreviated(eps)}; it must be ≥ 0")
         self.shape = shape
         self._distances = distances
         self._rows: OrderedDict[int, FloatArray] = OrderedDict()

@@ -17,7 +17,7 @@ from scipy.special import gammainccinv, gammaincinv, gammaln
 from sievert.arrays import FloatArray, IntArray
 from sievert.channels import Channel
 from sievert.errors import MechanismError
-from sievert.numerics import brief, generator_of, positive, whole
+from sievert.numerics import abbreviated, generator_of, positive, whole
 from sievert.sampling._base import BitSource, Lanes, Sampler, Timing
 from sievert.spaces import floats as real_numbers
 from sievert.spaces import label
@@ -126,7 +126,8 @@ def laplace_vectors(n: int, eps: float, *, insecure_rng: object = None) -> Float
     n = whole("n", n, MechanismError)
     if math.isinf(laplace_radius(n, rate, upper=2.0**-54)):
         raise MechanismError(
-            f"eps is {brief(eps)}; the noise goes beyond the largest float, count distances in a larger unit"
+            f"eps is {abbreviated(eps)}; the noise goes beyond the largest float, count distances in a "
+            f"larger unit"
         )
 
     def transform(inputs: Any, generator: np.random.Generator) -> NDArray[Any]:
@@ -185,7 +186,7 @@ def _probabilities(argument: str, given: Any) -> FloatArray:
     rule = "it must be a probability from 0 to 1, or an array of them"
     found = real_numbers(given, argument, MechanismError, rule)
     if not ((found >= 0) & (found <= 1)).all():
-        raise MechanismError(f"{argument} is {brief(given)}; {rule}")
+        raise MechanismError(f"{argument} is {abbreviated(given)}; {rule}")
     return found
 
 

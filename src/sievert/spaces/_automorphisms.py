@@ -17,7 +17,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from sievert.errors import GraphError, TooLargeError
-from sievert.numerics import brief, holds_masked
+from sievert.numerics import abbreviated, holds_masked
 from sievert.results import Result
 from sievert.spaces._graph import Graph
 from sievert.spaces._traversal import Neighbours, neighbours
@@ -126,7 +126,7 @@ def colour_numbers(colours: ArrayLike | None, size: int) -> NDArray[np.intp]:
         array = np.asarray(colours)
     except (ValueError, OverflowError):
         raise GraphError(
-            f"colours is {brief(colours)}; give one colour for each of {size} vertices"
+            f"colours is {abbreviated(colours)}; give one colour for each of {size} vertices"
         ) from None
     if array.shape != (size,):
         raise GraphError(f"colours has shape {array.shape}; give one colour for each of {size} vertices")

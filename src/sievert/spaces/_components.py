@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sievert.errors import GraphError
-from sievert.numerics import brief, is_whole
+from sievert.numerics import abbreviated, is_whole
 from sievert.results import Result
 from sievert.spaces._automorphisms import bliss_graph, colour_numbers
-from sievert.spaces._bounding import Extents, bounded
+from sievert.spaces._eccentricity_bounds import Extents, bounded
 from sievert.spaces._graph import Graph
 from sievert.spaces._traversal import (
     WORD,
@@ -149,7 +149,7 @@ def component_extents(
     if budget is None:
         budget = max(FEWEST, WORK // (lists.size + len(lists.ends)))
     if not is_whole(budget) or budget < 1:
-        raise GraphError(f"budget is {brief(budget)}; it must be a whole number of searches ≥ 1")
+        raise GraphError(f"budget is {abbreviated(budget)}; it must be a whole number of searches ≥ 1")
     classes = None if orbits is None else _classes(orbits, lists.size)
     return bounded(lists, component_of, int(budget), classes)
 

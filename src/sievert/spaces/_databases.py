@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sievert.arrays import IndexArray
 from sievert.errors import GraphError
-from sievert.numerics import brief
+from sievert.numerics import abbreviated
 from sievert.spaces._graph import Graph
 from sievert.spaces._labels import Labels, LazyLabels, label, shown, worded
 from sievert.spaces._metric import Metric
@@ -78,7 +78,7 @@ class Databases(LazyLabels):
         except (KeyError, TypeError):
             found = -1
         if not start <= found < (len(self) if stop is None else stop):
-            raise ValueError(f"{brief(value, worded)} is not one of the {len(self)} databases")
+            raise ValueError(f"{abbreviated(value, worded)} is not one of the {len(self)} databases")
         return found
 
     def __contains__(self, item: object) -> bool:
@@ -204,7 +204,7 @@ class DatabaseGraph(Graph):
             return self.nodes.index(node)
         except ValueError:
             raise GraphError(
-                f"node: {brief(node, worded)} is not one of the nodes {shown(self.nodes)}"
+                f"node: {abbreviated(node, worded)} is not one of the nodes {shown(self.nodes)}"
             ) from None
 
     def is_edge(self, a: object, b: object) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.errors import GraphError, MetricError
-from sievert.numerics import brief, instance, require_size, taken
+from sievert.numerics import abbreviated, instance, require_size, taken
 from sievert.spaces._labels import LARGEST_LISTED, Labels, iterable, label, labels_or_range, shown, worded
 from sievert.spaces._metric import Edges, Metric
 
@@ -23,7 +23,7 @@ LARGEST_PAIRS = 10_000_000
 def node_list(nodes: object) -> list[Any]:
     """Nodes one by one, refused when there are too many."""
     if not iterable(nodes):
-        raise GraphError(f"nodes is {brief(nodes)}; give a list of labels")
+        raise GraphError(f"nodes is {abbreviated(nodes)}; give a list of labels")
     if isinstance(nodes, Sequence):
         require_size(len(nodes), LARGEST_LISTED, "a list of nodes", "group the nodes first")
     return taken("nodes", nodes, GraphError, "nodes")
@@ -71,7 +71,7 @@ class Graph:
     ) -> Graph:
         """A graph of the nodes named by its edges (in order of first mention) or of the given nodes."""
         if isinstance(edges, str) or not iterable(edges):
-            raise GraphError(f"edges is {brief(edges)}; give pairs of nodes")
+            raise GraphError(f"edges is {abbreviated(edges)}; give pairs of nodes")
         pairs = taken("edges", edges, GraphError, "pairs of nodes")
         if nodes is not None:
             return Graph(nodes, pairs)
@@ -105,25 +105,26 @@ class Graph:
     def _indices(self, edges: Iterable[tuple[object, object]]) -> NDArray[np.intp]:
         position = self.position
         if isinstance(edges, str) or not iterable(edges):
-            raise GraphError(f"edges is {brief(edges)}; give pairs of nodes")
+            raise GraphError(f"edges is {abbreviated(edges)}; give pairs of nodes")
         found: set[tuple[int, int]] = set()
         for edge in edges:
             ends = []
             try:
                 a, b = edge
             except (TypeError, ValueError):
-                raise GraphError(f"edges: {brief(edge)} is not a pair of nodes") from None
+                raise GraphError(f"edges: {abbreviated(edge)} is not a pair of nodes") from None
             for end in (a, b):
                 try:
                     ends.append(position[label(end)])
                 except (KeyError, TypeError):
                     raise GraphError(
-                        f"edges: {brief(end)} in the edge ({brief(a)}, {brief(b)}) is not one of the nodes "
-                        + shown(self.nodes)
+                        f"edges: {abbreviated(end)} in the edge ({abbreviated(a)}, {abbreviated(b)}) is "
+                        f"not one of the nodes " + shown(self.nodes)
                     ) from None
             if ends[0] == ends[1]:
                 raise GraphError(
-                    f"edges: ({brief(a)}, {brief(b)}) joins a node to itself; loops are not allowed"
+                    f"edges: ({abbreviated(a)}, {abbreviated(b)}) joins a node to itself; loops are not "
+                    f"allowed"
                 )
             found.add((min(ends), max(ends)))
         return np.array(sorted(found), dtype=np.intp).reshape(-1, 2)
@@ -160,7 +161,7 @@ class Graph:
             return self.position[label(node)]
         except (KeyError, TypeError):
             raise GraphError(
-                f"node: {brief(node, worded)} is not one of the nodes {shown(self.nodes)}"
+                f"node: {abbreviated(node, worded)} is not one of the nodes {shown(self.nodes)}"
             ) from None
 
     def metric(self) -> Metric:

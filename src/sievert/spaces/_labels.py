@@ -18,15 +18,15 @@ from typing import Any, TypeGuard, overload
 import numpy as np
 
 from sievert.errors import FileError, LabelError, SievertError
-from sievert.numerics import brief, count_of, is_whole, require_size, taken
+from sievert.numerics import abbreviated, count_of, is_whole, require_size, taken
 
 __all__ = [
     "CheckedLabels",
     "EvenNumbers",
+    "LabelledTable",
     "Labels",
     "LazyLabels",
     "Row",
-    "Table",
     "align",
     "cell",
     "csv_cell",
@@ -69,7 +69,7 @@ class LazyLabels(Sequence[Hashable]):
         return hash((len(self), self[:3]))
 
     def __repr__(self) -> str:
-        return f"({', '.join(map(brief, self[:6]))}{', …' if len(self) > 6 else ''})"
+        return f"({', '.join(map(abbreviated, self[:6]))}{', …' if len(self) > 6 else ''})"
 
 
 class EvenNumbers(LazyLabels):
@@ -114,7 +114,7 @@ class EvenNumbers(LazyLabels):
         """Position of a number; ValueError when it is not among them."""
         place = self._place(value)
         if place is None or place not in self._places[start:stop]:
-            raise ValueError(f"{brief(value)} is not among {shown(self)}")
+            raise ValueError(f"{abbreviated(value)} is not among {shown(self)}")
         return place
 
     def __eq__(self, other: object) -> bool:
@@ -142,7 +142,7 @@ def label(value: object) -> Hashable:
         _refuse_missing(value)
         return value
     if isinstance(value, complex):
-        raise LabelError(f"label {brief(value)} is a complex number; use numbers, texts or tuples")
+        raise LabelError(f"label {abbreviated(value)} is a complex number; use numbers, texts or tuples")
     if isinstance(value, list | tuple | np.ndarray):
         plain = np.asarray(value).tolist() if isinstance(value, np.ndarray) else value
         try:
@@ -152,7 +152,9 @@ def label(value: object) -> Hashable:
     try:
         hash(value)
     except TypeError:
-        raise LabelError(f"label {brief(value)} is not hashable; use numbers, texts or tuples") from None
+        raise LabelError(
+            f"label {abbreviated(value)} is not hashable; use numbers, texts or tuples"
+        ) from None
     _refuse_missing(value)
     return value
 
@@ -165,7 +167,7 @@ def _refuse_missing(value: object) -> None:
         missing = True
     if missing:
         raise LabelError(
-            f"label {brief(value)} equals nothing, not even itself; use numbers, texts or tuples"
+            f"label {abbreviated(value)} equals nothing, not even itself; use numbers, texts or tuples"
         )
 
 
@@ -188,7 +190,7 @@ def iterable(given: object) -> TypeGuard[Iterable[Any]]:
 
 def shown(labels: Sequence[object], most: int = 6) -> str:
     """The first few labels, for a message."""
-    few = (brief(label, worded) for label in labels[:most])
+    few = (abbreviated(label, worded) for label in labels[:most])
     return ", ".join(few) + (", …" if len(labels) > most else "")
 
 
@@ -249,7 +251,7 @@ def labels_or_range(
     if isinstance(labels, CheckedLabels | EvenNumbers) and len(labels) == size:
         return labels
     if not iterable(labels):
-        raise error(f"{argument} is {brief(labels)}; give a list of {size} labels")
+        raise error(f"{argument} is {abbreviated(labels)}; give a list of {size} labels")
     if isinstance(labels, Sized) and len(labels) != size:
         raise error(f"{argument} has {len(labels)} labels but {size} are needed; give one label for each")
     try:
@@ -262,7 +264,7 @@ def labels_or_range(
         seen: set[Hashable] = set()
         for item in result:
             if item in seen:
-                raise error(f"{argument} has the label {brief(item)} twice; labels must be distinct")
+                raise error(f"{argument} has the label {abbreviated(item)} twice; labels must be distinct")
             seen.add(item)
     return result
 
@@ -278,7 +280,7 @@ def labels_of(given: object, argument: str, noun: str, error: type[SievertError]
         require_size(int(given), LARGEST_RANGE, f"{argument}: labels", f"group the {noun}")
         return labels_or_range(None, int(given), argument, error)
     if isinstance(given, str | bytes) or not iterable(given):
-        raise error(f"{argument} is {brief(given)}; {advice}")
+        raise error(f"{argument} is {abbreviated(given)}; {advice}")
     items = given if isinstance(given, range | CheckedLabels) else taken(argument, given, error, noun)
     if not items:
         raise error(f"{argument} is empty; {advice}")
@@ -309,7 +311,8 @@ def align(wanted: Labels, given: Labels, argument: str, error: type[SievertError
     if any(tuple(labels) == tuple(range(len(labels))) for labels in (wanted, given)):
         return None
     raise error(
-        f"{argument} has no element labelled {brief(missing[0], worded)}, but {shown(given)}; labels must "
+        f"{argument} has no element labelled {abbreviated(missing[0], worded)}, but {shown(given)}; "
+        f"labels must "
         "agree"
     )
 
@@ -427,7 +430,7 @@ def _as_json(item: Hashable) -> Any:
     if isinstance(item, Fraction):
         return {"fraction": str(item)}
     raise FileError(
-        f"label {brief(item)} is a {type(item).__name__}, which has no form in a file; "
+        f"label {abbreviated(item)} is a {type(item).__name__}, which has no form in a file; "
         "use texts, numbers or tuples of them"
     )
 
@@ -446,7 +449,7 @@ Row = list[Any]
 
 
 @dataclass(frozen=True)
-class Table:
+class LabelledTable:
     """Header and rows of a file. In CSV every cell is text; Parquet (`typed`) knows what is a number."""
 
     path: Path

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sievert.arrays import FloatArray
 from sievert.errors import MetricError, TooLargeError
-from sievert.numerics import brief, count_of, flag, non_negative, require_size, taken
+from sievert.numerics import abbreviated, count_of, flag, non_negative, require_size, taken
 from sievert.results import html_table
 from sievert.spaces._labels import Labels, iterable, label, labels_or_range, shown, worded
 from sievert.spaces._tabular import floats, table_of
@@ -165,7 +165,7 @@ class Metric:
             if isinstance(point, tuple) and len(point) == 1:
                 return self.index(point[0])  # a database of one record is its value
             raise MetricError(
-                f"point: {brief(point, worded)} is not one of the points {shown(self.points)}"
+                f"point: {abbreviated(point, worded)} is not one of the points {shown(self.points)}"
             ) from None
 
     @cached_property
@@ -267,7 +267,7 @@ def _labelled(matrix: object, points: Iterable[object] | None) -> tuple[Any, Ite
     table = table_of(matrix, "matrix", MetricError)
     names = table.rows if table.rows is not None else table.columns
     if points is not None and not iterable(points):
-        raise MetricError(f"points is {brief(points)}; give a list of labels")
+        raise MetricError(f"points is {abbreviated(points)}; give a list of labels")
     wanted = names if points is None else _bounded(points)
     entries, _, _ = table.ordered(wanted, wanted, ("points", "points"), MetricError)
     return entries, wanted

@@ -20,7 +20,7 @@ from sievert.arrays import FloatArray, IntArray
 from sievert.errors import FileError
 from sievert.numerics import require_size
 from sievert.spaces import metrics
-from sievert.spaces._labels import CheckedLabels, Table
+from sievert.spaces._labels import CheckedLabels, LabelledTable
 from sievert.spaces._metric import Metric
 
 __all__ = ["Region", "TransverseMercator"]
@@ -233,7 +233,7 @@ class Region:
         places = np.asarray(cells, np.float64) + 0.5
         return self.plane.backward(west + places[..., 1] * self.cell, south + places[..., 0] * self.cell)
 
-    def weights(self, table: Table, source: object) -> FloatArray:
+    def weights(self, table: LabelledTable, source: object) -> FloatArray:
         """Public weights of the cells, row by row, from rows of latitude, longitude and weight.
 
         Rows outside the rectangle are left out, and several rows of one cell are added up.

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sievert.errors import GraphError, TooLargeError
-from sievert.numerics import brief, whole
+from sievert.numerics import abbreviated, whole
 from sievert.results import Result
 from sievert.spaces._graph import Graph
 from sievert.spaces._traversal import WORD, Neighbours, distances_from_each, distances_to_nearest, neighbours
@@ -205,7 +205,7 @@ def product_distance_counts(counts: Sequence[int], records: int) -> tuple[int, .
     records = whole("records", records, GraphError)
     numbers = [int(count) for count in counts]
     if not numbers or numbers[0] != 1 or min(numbers) < 0:
-        raise GraphError(f"counts is {brief(counts)}; give n_0 = 1, n_1, n_2, …, all ≥ 0")
+        raise GraphError(f"counts is {abbreviated(counts)}; give n_0 = 1, n_1, n_2, …, all ≥ 0")
     size = (len(numbers) - 1) * records**2 * sum(numbers).bit_length() // 8
     if size > LARGEST_COUNTS:
         raise TooLargeError(

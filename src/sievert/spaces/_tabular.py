@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.errors import SievertError
-from sievert.numerics import brief, count_of, holds_masked, require_size, taken
+from sievert.numerics import abbreviated, count_of, holds_masked, require_size, taken
 from sievert.spaces._labels import Labels, iterable, label, shown, worded
 
-__all__ = ["Column", "Table", "by_label", "column_of", "floats", "frame", "pandas_axis", "table_of"]
+__all__ = ["Column", "DataTable", "by_label", "column_of", "floats", "frame", "pandas_axis", "table_of"]
 
 LARGEST_RANGE = 10_000_000
 BY_POSITION = "to give it by position, pass .to_numpy() or a list"
@@ -45,7 +45,7 @@ class Column:
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class DataTable:
     """Rows of values, with names of the rows and columns where the table has them."""
 
     entries: Any
@@ -132,30 +132,32 @@ def column_of(given: Any, argument: str, error: type[SievertError]) -> Column:
     if hasattr(given, "to_pylist"):
         return Column(given.to_pylist())
     if isinstance(given, str | bytes) or not iterable(given):
-        raise error(f"{argument} is {brief(given)}; give numbers: a list, a mapping from label, or a table")
+        raise error(
+            f"{argument} is {abbreviated(given)}; give numbers: a list, a mapping from label, or a table"
+        )
     return Column(taken(argument, given, error, "numbers"))
 
 
-def table_of(given: Any, argument: str, error: type[SievertError]) -> Table:
+def table_of(given: Any, argument: str, error: type[SievertError]) -> DataTable:
     """Rows and names from a matrix, a mapping from row to its values, or a pandas, polars or Arrow table."""
     if isinstance(given, str | bytes | bytearray):
-        raise error(f"{argument} is {brief(given)}; give rows of numbers, or a data frame")
+        raise error(f"{argument} is {abbreviated(given)}; give rows of numbers, or a data frame")
     if isinstance(given, np.ndarray):
-        return Table(_unmasked(given, argument, error))
+        return DataTable(_unmasked(given, argument, error))
     if isinstance(given, list | tuple):
-        return Table(given)
+        return DataTable(given)
     if isinstance(given, Mapping):
         return _table_of_mapping(given, argument, error)
     found = _narwhals(given, argument, error)
     if found is None or found[0] == "series":
-        return Table(given)
+        return DataTable(given)
     return _table_of_frame(found[1], argument, error)
 
 
 def _unmasked(given: NDArray[Any], argument: str, error: type[SievertError]) -> NDArray[Any]:
     """An array without a class of its own (np.matrix multiplies in its own way); none may be masked."""
     if holds_masked(given):
-        raise error(f"{argument} is {brief(given)}; a masked entry is missing, give every number")
+        raise error(f"{argument} is {abbreviated(given)}; a masked entry is missing, give every number")
     return np.asarray(given)
 
 
@@ -164,7 +166,7 @@ def floats(given: Any, argument: str, error: type[SievertError], rule: str) -> N
     if isinstance(given, range):
         require_size(count_of(given), LARGEST_RANGE, f"the numbers of {argument}", rule)
     if holds_masked(given):
-        raise error(f"{argument} is {brief(given)}; a masked entry is missing, {rule}")
+        raise error(f"{argument} is {abbreviated(given)}; a masked entry is missing, {rule}")
     try:
         array = _unmasked(given, argument, error) if isinstance(given, np.ndarray) else np.asarray(given)
         if array.dtype.kind == "O":
@@ -172,7 +174,7 @@ def floats(given: Any, argument: str, error: type[SievertError], rule: str) -> N
     except (TypeError, ValueError, OverflowError):
         array = np.empty(0, dtype=np.str_)
     if array.dtype.kind not in "iuf":
-        raise error(f"{argument} is ragged or not numeric: {brief(given)}; {rule}")
+        raise error(f"{argument} is ragged or not numeric: {abbreviated(given)}; {rule}")
     return np.array(array, dtype=np.float64)
 
 
@@ -208,11 +210,14 @@ def _order(
     unknown = [name for name in names if name not in known]
     if unknown:
         raise error(
-            f"{argument}: {brief(unknown[0], worded)} is not one of the labels {shown(labels)}; {BY_POSITION}"
+            f"{argument}: {abbreviated(unknown[0], worded)} is not one of the labels {shown(labels)}; "
+            f"{BY_POSITION}"
         )
     missing = [item for item in labels if item not in position]
     if missing:
-        raise error(f"{argument}: the label {brief(missing[0])} is missing; give a value for each label")
+        raise error(
+            f"{argument}: the label {abbreviated(missing[0])} is missing; give a value for each label"
+        )
     return [position[item] for item in labels]
 
 
@@ -222,7 +227,7 @@ def _counted(column: Column, labels: Labels, argument: str, error: type[SievertE
     wanted = set(labels)
     unknown = [name for name in known if name not in wanted]
     if unknown:
-        raise error(f"{argument}: {brief(unknown[0], worded)} is not one of the labels {shown(labels)}")
+        raise error(f"{argument}: {abbreviated(unknown[0], worded)} is not one of the labels {shown(labels)}")
     return [known.get(item, 0) for item in labels]
 
 
@@ -241,7 +246,7 @@ def _names(given: Iterable[Any], argument: str, error: type[SievertError]) -> tu
     seen: set[Hashable] = set()
     for name in names:
         if name in seen:
-            raise error(f"{argument} has the label {brief(name)} twice; labels must be distinct")
+            raise error(f"{argument} has the label {abbreviated(name)} twice; labels must be distinct")
         seen.add(name)
     return names
 
@@ -296,15 +301,15 @@ def _column_of_frame(table: Any, argument: str, error: type[SievertError]) -> Co
     )
 
 
-def _table_of_mapping(given: Mapping[Any, Any], argument: str, error: type[SievertError]) -> Table:
+def _table_of_mapping(given: Mapping[Any, Any], argument: str, error: type[SievertError]) -> DataTable:
     rows = _names(given, argument, error)
-    parts = [column_of(row, f"{argument}: row {brief(name)}", error) for name, row in given.items()]
+    parts = [column_of(row, f"{argument}: row {abbreviated(name)}", error) for name, row in given.items()]
     columns = parts[0].labels if parts else None
     if columns is None:
-        return Table([list(part.values) for part in parts], rows)
-    return Table(
+        return DataTable([list(part.values) for part in parts], rows)
+    return DataTable(
         [
-            list(by_label(row, columns, f"{argument}: row {brief(name)}", error))
+            list(by_label(row, columns, f"{argument}: row {abbreviated(name)}", error))
             for name, row in given.items()
         ],
         rows,
@@ -312,7 +317,7 @@ def _table_of_mapping(given: Mapping[Any, Any], argument: str, error: type[Sieve
     )
 
 
-def _table_of_frame(table: Any, argument: str, error: type[SievertError]) -> Table:
+def _table_of_frame(table: Any, argument: str, error: type[SievertError]) -> DataTable:
     """The index, or else a first column that does not hold numbers, names the rows."""
     names, made_up = _index(table, argument, error)
     rows = None if made_up else names
@@ -326,7 +331,7 @@ def _table_of_frame(table: Any, argument: str, error: type[SievertError]) -> Tab
         rows = _names(series[0].to_list(), argument, error)
         series = series[1:]
         columns = None if columns is None else columns[1:]
-    return Table(_entries(series, table.shape[0]), rows, columns)
+    return DataTable(_entries(series, table.shape[0]), rows, columns)
 
 
 def _holds_labels(series: list[Any]) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sievert.errors import GraphError
-from sievert.numerics import brief, generator_of, holds_masked, require_size, whole
+from sievert.numerics import abbreviated, generator_of, holds_masked, require_size, whole
 from sievert.spaces._graph import Graph, graph_of
 from sievert.spaces._labels import Labels, labels_or_range
 
@@ -70,7 +70,7 @@ def of_pairs(pairs: ArrayLike, size: int | None = None) -> Graph:
             raise ValueError("these are no pairs")
         array = np.asarray(pairs)
     except (TypeError, ValueError):
-        raise GraphError(f"pairs is {brief(pairs)}; give rows of two vertices") from None
+        raise GraphError(f"pairs is {abbreviated(pairs)}; give rows of two vertices") from None
     if not array.size:
         array = np.empty((0, 2), dtype=np.intp)
     if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "iu":

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sievert.errors import GraphError, MetricError, TooLargeError
-from sievert.numerics import brief, non_negative, require_size, taken, whole
+from sievert.numerics import abbreviated, non_negative, require_size, taken, whole
 from sievert.spaces._graph import Graph
 from sievert.spaces._labels import Labels, iterable, label, labels_of, labels_or_range, listed, shown
 from sievert.spaces._metric import Edges, Metric, least_lengths, uniform_matrix
@@ -196,7 +196,7 @@ def hamming(length: int, values: int) -> Metric:
     size = values**length if length < 64 and length * math.log2(values) < 63 else 2**63
     if size > LARGEST_EXPLICIT:
         raise TooLargeError(
-            f"hamming({brief(length)}, {brief(values)}) has too many points to store (at most "
+            f"hamming({abbreviated(length)}, {abbreviated(values)}) has too many points to store (at most "
             f"{LARGEST_EXPLICIT}); use sv.Policy.differential(values, records), which stays implicit",
             size=size,
         )
@@ -299,18 +299,19 @@ def from_graph(edges: Iterable[tuple[object, ...]], nodes: Iterable[object] | No
     [0.0, 2.5, 3.5]
     """
     if isinstance(edges, str) or not iterable(edges):
-        raise GraphError(f"edges is {brief(edges)}; give pairs of nodes, or triples with a length")
+        raise GraphError(f"edges is {abbreviated(edges)}; give pairs of nodes, or triples with a length")
     listed_edges = taken("edges", edges, GraphError, "pairs of nodes")
     if not any(isinstance(edge, list | tuple) and len(edge) == 3 for edge in listed_edges):
         return Graph.from_edges(listed_edges, nodes).metric()
     for edge in listed_edges:
         if not isinstance(edge, list | tuple) or len(edge) != 3:
             raise GraphError(
-                f"edges: {brief(edge)} has no length, but others have; give each as (node, node, length)"
+                f"edges: {abbreviated(edge)} has no length, but others have; give each as (node, node, "
+                f"length)"
             )
     graph = Graph.from_edges([edge[:2] for edge in listed_edges], nodes)
     lengths = [
-        non_negative(f"edges: the length of {brief(tuple(edge[:2]))}", edge[2], GraphError)
+        non_negative(f"edges: the length of {abbreviated(tuple(edge[:2]))}", edge[2], GraphError)
         for edge in listed_edges
     ]
     place = graph.position

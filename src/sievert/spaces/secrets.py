@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.errors import GraphError, TooLargeError
-from sievert.numerics import brief, instance, non_negative, require_size
+from sievert.numerics import abbreviated, instance, non_negative, require_size
 from sievert.spaces._graph import Graph
 from sievert.spaces._labels import CheckedLabels, Labels, align, label, labels_of, labels_or_range, listed
 from sievert.spaces._metric import Edges, Metric, shortest_paths, uniform_matrix
-from sievert.spaces._reach import Reach, reach_of
 from sievert.spaces._tabular import floats
+from sievert.spaces._threshold_windows import ThresholdWindows, reach_of
 
 __all__ = [
     "SecretGraph",
@@ -149,7 +149,7 @@ class PresenceGraph(SecretGraph):
 class ThresholdGraph(SecretGraph):
     """Each number joined to those at most so far from it; the edges are listed only when asked for."""
 
-    def __init__(self, nodes: Labels, reach: Reach, words: str) -> None:
+    def __init__(self, nodes: Labels, reach: ThresholdWindows, words: str) -> None:
         self.nodes = labels_or_range(nodes, len(nodes), "values", GraphError)
         self.reach = reach
         self.words = words
@@ -383,7 +383,7 @@ def _distances(
         order = align(labels, metric.points, "metric", GraphError)
         return metric.matrix if order is None else metric.matrix[np.ix_(order, order)]
     if not callable(metric):
-        raise GraphError(f"metric is {brief(metric)}; give a sv.Metric or a function of two values")
+        raise GraphError(f"metric is {abbreviated(metric)}; give a sv.Metric or a function of two values")
     try:
         rows = [[metric(a, b) for b in items] for a in items]
     except Exception as problem:
@@ -416,7 +416,7 @@ def partition(blocks: Mapping[object, Iterable[object]] | Iterable[Iterable[obje
     try:
         groups = [list(block) for block in (blocks.values() if isinstance(blocks, Mapping) else blocks)]
     except TypeError:
-        raise GraphError(f"blocks is {brief(blocks)}; give a list of lists of values") from None
+        raise GraphError(f"blocks is {abbreviated(blocks)}; give a list of lists of values") from None
     items = [value for block in groups for value in block]
     _refuse_many_edges(sum(len(block) * (len(block) - 1) // 2 for block in groups), len(items))
     pairs: list[tuple[int, int]] = []
@@ -476,7 +476,7 @@ def _refuse_cycles(parents: Mapping[Hashable, Hashable | None]) -> None:
         while ancestor is not None and ancestor not in finished:
             if ancestor in path:
                 raise GraphError(
-                    f"parents: {brief(ancestor)} is its own ancestor through {parents[ancestor]!r}; "
+                    f"parents: {abbreviated(ancestor)} is its own ancestor through {parents[ancestor]!r}; "
                     "a tree has no cycle; give one of them the parent None"
                 )
             path[ancestor] = None

@@ -1,6 +1,6 @@
-from ._children import Children as Children
-from ._children import Run as Run
-from ._desk import Desk as Desk
-from ._gate import Gate as Gate
+from ._auth import Auth as Auth
 from ._serving import serve as serve
+from ._session import Session as Session
 from ._site import Studio as Studio
+from ._worker_pool import Run as Run
+from ._worker_pool import WorkerPool as WorkerPool

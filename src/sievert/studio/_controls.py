@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from sievert.errors import FileError, SievertError
-from sievert.files import Described, Scenario
-from sievert.numerics import brief
+from sievert.files import PolicyScenario, Scenario
+from sievert.numerics import abbreviated
 from sievert.spaces import Metric
 
 __all__ = ["QUANTITIES", "control_edits", "controls", "unit_of"]
@@ -30,7 +30,7 @@ LEAST_EPS, MOST_EPS = 0.01, 20.0
 LARGEST_METRIC = 2_000
 
 
-def controls(scenario: Described) -> dict[str, Any]:
+def controls(scenario: Scenario) -> dict[str, Any]:
     """What both sliders show; a slider that cannot be moved says why."""
     try:
         eps = _eps(scenario)
@@ -39,7 +39,7 @@ def controls(scenario: Described) -> dict[str, Any]:
     return {"eps": eps, "releases": _releases(scenario)}
 
 
-def _eps(scenario: Described) -> dict[str, Any]:
+def _eps(scenario: Scenario) -> dict[str, Any]:
     here = _here(scenario)
     if here is None:
         return {"value": None, "reason": "this mechanism has no ε to move"}
@@ -51,38 +51,38 @@ def _eps(scenario: Described) -> dict[str, Any]:
     return {"value": here, "least": least, "most": most, "unit": unit_of(scenario), "path": list(EPS)}
 
 
-def unit_of(scenario: Described) -> str:
+def unit_of(scenario: Scenario) -> str:
     """The unit of ε: where secrets have distances, for each of them."""
     if not _is_metric(scenario):
         return "nats"
-    on_map = isinstance(scenario, Scenario) and scenario.region is not None
+    on_map = isinstance(scenario, PolicyScenario) and scenario.region is not None
     return "nats per metre" if on_map else "nats per unit of distance"
 
 
-def _here(scenario: Described) -> float | None:
+def _here(scenario: Scenario) -> float | None:
     """The ε that the slider moves: the mechanism's own, where it has one."""
     family = scenario.document.mechanism
     written = getattr(family, "eps", None)
     if isinstance(written, int | float):
         return float(written)
-    if not isinstance(scenario, Scenario) or family is None:
+    if not isinstance(scenario, PolicyScenario) or family is None:
         return None
     if getattr(family, "alpha", None) is None or scenario.mechanism.with_eps(1.0) is None:
         return None
     return scenario.claimed_eps
 
 
-def _is_metric(scenario: Described) -> bool:
-    return not isinstance(scenario, Scenario) or isinstance(scenario.policy.secrets, Metric)
+def _is_metric(scenario: Scenario) -> bool:
+    return not isinstance(scenario, PolicyScenario) or isinstance(scenario.policy.secrets, Metric)
 
 
-def _ends(scenario: Described) -> tuple[float, float]:
+def _ends(scenario: Scenario) -> tuple[float, float]:
     """The ends of the slider, by the distances that ε is multiplied with: 1 where there are none."""
     nearest = furthest = 1.0
-    if isinstance(scenario, Scenario) and scenario.region is not None:
+    if isinstance(scenario, PolicyScenario) and scenario.region is not None:
         region = scenario.region
         nearest, furthest = region.cell, region.cell * math.hypot(*region.shape)
-    elif isinstance(scenario, Scenario) and isinstance(scenario.policy.secrets, Metric):
+    elif isinstance(scenario, PolicyScenario) and isinstance(scenario.policy.secrets, Metric):
         metric = scenario.policy.secrets
         if metric.size <= LARGEST_METRIC:
             known = metric.matrix[(metric.matrix > 0) & (metric.matrix < math.inf)]
@@ -97,20 +97,20 @@ def _rounded(value: float) -> float:
     return min((power, 2 * power, 5 * power, 10 * power), key=lambda end: abs(math.log(end / value)))
 
 
-def _releases(scenario: Described) -> dict[str, Any] | None:
-    if not isinstance(scenario, Scenario):
+def _releases(scenario: Scenario) -> dict[str, Any] | None:
+    if not isinstance(scenario, PolicyScenario):
         return {"value": None, "reason": f"a file with [{scenario.table}] says nothing of releases"}
     count = scenario.observations
     return {"value": count, "least": 1, "most": max(MOST_RELEASES, count), "path": list(RELEASES)}
 
 
-def control_edits(scenario: Described, control: str, value: Any) -> Iterator[tuple[Key, Any]]:
+def control_edits(scenario: Scenario, control: str, value: Any) -> Iterator[tuple[Key, Any]]:
     """Which keys a slider changes: an ε takes the place of an alpha, and a claim goes along."""
     if control == "releases":
         yield RELEASES, value
         return
     if control != "eps":
-        raise FileError(f"control is {brief(control)}; there are eps and releases")
+        raise FileError(f"control is {abbreviated(control)}; there are eps and releases")
     found = controls(scenario)["eps"]
     if found["value"] is None:
         raise FileError(f"{scenario.source}: {found['reason']}", key=("mechanism",))

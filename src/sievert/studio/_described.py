@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sievert.files import Described, TextScenario, identified
+from sievert.files import DocumentsScenario, Scenario, bind_proof
 from sievert.proofs import Proof
-from sievert.report import Page, page_html, verdict
-from sievert.studio._case import Case
+from sievert.report import Page, is_favourable, page_html
+from sievert.studio._payload import Shown, of_page, refused
 from sievert.studio._questions import NAMES, looked_at, other_case, proofs_of, told_of
-from sievert.studio._shown import Shown, of_page, refused
+from sievert.studio._validated_file import ValidatedFile
 
 __all__ = ["asked", "compare", "headline", "page_of", "preview", "proofs", "whole"]
 
@@ -29,7 +29,7 @@ class _Answers:
     content: Callable[..., Page]
 
 
-def _answers(scenario: Described) -> _Answers:
+def _answers(scenario: Scenario) -> _Answers:
     """The one place of the studio that tells these files apart."""
     if scenario.table == "documents":
         from sievert.questions import documents
@@ -47,25 +47,25 @@ def _answers(scenario: Described) -> _Answers:
     return _Answers(vectors.about_vectors, vectors.compare_vectors, vectors.promise_of_vectors, codes.content)
 
 
-def headline(case: Case, settings: Settings) -> Shown:
+def headline(case: ValidatedFile, settings: Settings) -> Shown:
     """The answer in one sentence."""
-    return {"sentence": str(case.audit), "good": verdict(case.audit, case.scenario)}
+    return {"sentence": str(case.audit), "good": is_favourable(case.audit, case.scenario)}
 
 
-def whole(case: Case, settings: Settings) -> Shown:
+def whole(case: ValidatedFile, settings: Settings) -> Shown:
     """The audit."""
     return of_page(_answers(case.scenario).content(case.audit, case.scenario))
 
 
-def page_of(case: Case, command: str) -> str:
+def page_of(case: ValidatedFile, command: str) -> str:
     """The page of the audit."""
     return page_html(_answers(case.scenario).content(case.audit, case.scenario, command))
 
 
-def asked(question: str) -> Callable[[Case, Settings], Shown]:
+def asked(question: str) -> Callable[[ValidatedFile, Settings], Shown]:
     """The answer of a command."""
 
-    def answer(case: Case, settings: Settings) -> Shown:
+    def answer(case: ValidatedFile, settings: Settings) -> Shown:
         answers, scenario = _answers(case.scenario), _without_attack(case.scenario)
         found = case.once(question, lambda: answers.about(question, scenario))
         shown = of_page(answers.content(found, scenario))
@@ -78,9 +78,9 @@ def asked(question: str) -> Callable[[Case, Settings], Shown]:
     return answer
 
 
-def _without_attack(scenario: Described) -> Described:
+def _without_attack(scenario: Scenario) -> Scenario:
     """The file without the one key by which an answer is computed from private documents."""
-    if not isinstance(scenario, TextScenario):
+    if not isinstance(scenario, DocumentsScenario):
         return scenario
     attack = scenario.document.attack
     if attack is None or attack.success is None:
@@ -90,7 +90,7 @@ def _without_attack(scenario: Described) -> Described:
     return replace(scenario, document=scenario.document.model_copy(update={"attack": quiet}))
 
 
-def compare(case: Case, settings: Settings) -> Shown:
+def compare(case: ValidatedFile, settings: Settings) -> Shown:
     """Whether B can replace A."""
     other = other_case(case, settings)
     if other is None:
@@ -102,7 +102,7 @@ def compare(case: Case, settings: Settings) -> Shown:
     return {**shown, "sentence": told_of(case, other, shown["sentence"])}
 
 
-def preview(case: Case, settings: Settings) -> Shown:
+def preview(case: ValidatedFile, settings: Settings) -> Shown:
     """What `sievert release --preview` says."""
     from sievert.release import preview as look
 
@@ -110,10 +110,10 @@ def preview(case: Case, settings: Settings) -> Shown:
     return looked_at(case, lambda: _answers(found).content(look(found), found))
 
 
-def proofs(case: Case, settings: Settings) -> Shown:
+def proofs(case: ValidatedFile, settings: Settings) -> Shown:
     """The promise with its proof."""
 
     def promise() -> Proof:
-        return identified(_answers(case.scenario).promise(case.scenario), case.scenario)
+        return bind_proof(_answers(case.scenario).promise(case.scenario), case.scenario)
 
     return proofs_of(case.scenario, iter([("promise", promise)]))

@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from sievert.errors import SievertError
-from sievert.files import Scenario
-from sievert.studio import _described, _policy, _questions, _records
-from sievert.studio._case import Case
+from sievert.files import PolicyScenario
+from sievert.studio import _described, _policy, _questions, _table_parts
 from sievert.studio._names import TITLES
-from sievert.studio._shown import Shown, refused
+from sievert.studio._payload import Shown, refused
+from sievert.studio._validated_file import ValidatedFile
 
-__all__ = ["PARTS", "Part", "answered"]
+__all__ = ["PARTS", "AnswerPart", "answered"]
 
-Answer = Callable[[Case, Mapping[str, Any]], Shown]
+Answer = Callable[[ValidatedFile, Mapping[str, Any]], Shown]
 
 
 @dataclass(frozen=True)
-class Part:
+class AnswerPart:
     """Who answers a part about a file with [policy], and about one with [documents] or [vectors]."""
 
     records: Answer
@@ -27,26 +27,26 @@ class Part:
 
 
 PARTS = {
-    "headline": Part(_records.headline, _described.headline),
-    "guess": Part(_records.guess, _described.whole),
-    "noise": Part(_records.noise),
-    "epsilon": Part(_records.epsilon, _described.asked("explain")),
-    "releases": Part(_records.releases, _described.asked("breach")),
-    "compare": Part(_questions.compare, _described.compare),
-    "design": Part(_questions.design, _described.asked("design")),
-    "secrets": Part(_policy.secrets),
-    "places": Part(_policy.places),
-    "inference": Part(_questions.inference, _described.asked("infer")),
-    "release": Part(_questions.preview, _described.preview),
-    "budget": Part(_questions.budget, _questions.budget),
-    "proofs": Part(_questions.proofs, _described.proofs),
+    "headline": AnswerPart(_table_parts.headline, _described.headline),
+    "guess": AnswerPart(_table_parts.guess, _described.whole),
+    "noise": AnswerPart(_table_parts.noise),
+    "epsilon": AnswerPart(_table_parts.epsilon, _described.asked("explain")),
+    "releases": AnswerPart(_table_parts.releases, _described.asked("breach")),
+    "compare": AnswerPart(_questions.compare, _described.compare),
+    "design": AnswerPart(_questions.design, _described.asked("design")),
+    "secrets": AnswerPart(_policy.secrets),
+    "places": AnswerPart(_policy.places),
+    "inference": AnswerPart(_questions.inference, _described.asked("infer")),
+    "release": AnswerPart(_questions.preview, _described.preview),
+    "budget": AnswerPart(_questions.budget, _questions.budget),
+    "proofs": AnswerPart(_questions.proofs, _described.proofs),
 }
 
 
-def answered(case: Case, name: str, settings: Mapping[str, Any]) -> Shown:
+def answered(case: ValidatedFile, name: str, settings: Mapping[str, Any]) -> Shown:
     """One part; what cannot be answered says why."""
     part = PARTS[name]
-    answer = part.records if isinstance(case.scenario, Scenario) else part.others
+    answer = part.records if isinstance(case.scenario, PolicyScenario) else part.others
     try:
         if answer is None:
             reason = f"“{TITLES[name]}” says nothing about a file with [{case.scenario.table}]."

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from sievert.policies import Policy
-from sievert.report import Picture, Table, graph_places, places_picture, plots
+from sievert.report import PageTable, Picture, graph_places, places_picture, plots
 from sievert.spaces import Metric
 from sievert.spaces.secrets import SecretGraph
-from sievert.studio._case import Case
-from sievert.studio._shown import Shown, drawn, refused
+from sievert.studio._payload import Shown, drawn, refused
+from sievert.studio._validated_file import ValidatedFile
 
 __all__ = ["places", "secrets"]
 
@@ -20,7 +20,7 @@ __all__ = ["places", "secrets"]
 LARGEST_GRAPH = 60
 
 
-def secrets(case: Case, settings: Mapping[str, Any]) -> Shown:
+def secrets(case: ValidatedFile, settings: Mapping[str, Any]) -> Shown:
     """Which values must not be told apart."""
     policy = case.of_records.policy
     graph = policy.secrets
@@ -40,7 +40,7 @@ def _unread(graph: SecretGraph | Metric) -> bool:
     return isinstance(graph, Metric) or graph.size > LARGEST_GRAPH
 
 
-def _graph(case: Case, policy: Policy, graph: SecretGraph) -> Shown:
+def _graph(case: ValidatedFile, policy: Policy, graph: SecretGraph) -> Shown:
     pair = case.of_records.epsilon.pair if case.of_records.document.mechanism is not None else None
     shown = pair if pair is not None and all(value in graph.position for value in pair) else None
     marked = "" if shown is None else " The red line joins the two that are easiest to tell apart."
@@ -49,7 +49,7 @@ def _graph(case: Case, policy: Policy, graph: SecretGraph) -> Shown:
     rows = [(_word(graph.nodes[first]), _word(graph.nodes[second])) for first, second in edges]
     caption = f"Two values that are joined must not be told apart.{marked}"
     figure, spots = plots.policy_graph(graph, witness=shown), graph_places(graph)
-    table = Table("Pairs that must not be told apart", ("value", "and"), rows)
+    table = PageTable("Pairs that must not be told apart", ("value", "and"), rows)
     return {
         "sentence": f"{policy.describe()} {len(edges)} pairs are joined.",
         **drawn(Picture("What must not be told apart", caption, figure), table),
@@ -73,7 +73,7 @@ def _word(node: Hashable) -> str:
     return ", ".join(map(str, node)) if isinstance(node, tuple) else str(node)
 
 
-def places(case: Case, settings: Mapping[str, Any]) -> Shown:
+def places(case: ValidatedFile, settings: Mapping[str, Any]) -> Shown:
     """The rectangle of the region, with what is believed about where people are."""
     scenario = case.of_records
     region = scenario.region

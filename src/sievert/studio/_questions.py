@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from sievert.errors import FileError, SievertError
-from sievert.files import Described, Scenario, identified
+from sievert.files import PolicyScenario, Scenario, bind_proof
 from sievert.proofs import Proof, checker_path, save_proof
-from sievert.questions import guesses, headline
-from sievert.report import Page, Picture, Table, audit, guesses_side_by_side
+from sievert.questions import audit_headline, guess_rows
+from sievert.report import Page, PageTable, Picture, audit, guesses_side_by_side
 from sievert.report import compare as comparing
-from sievert.studio._case import Case
-from sievert.studio._folder import inside
-from sievert.studio._shown import Shown, of_page, of_pictures, refused
+from sievert.studio._payload import Shown, of_page, of_pictures, refused
+from sievert.studio._sandbox_path import inside
+from sievert.studio._validated_file import ValidatedFile
 
 __all__ = [
     "NAMES",
@@ -39,14 +39,14 @@ NAMES = ("A", "B")
 SAME = "A and B say the same so far: change the file, or take another text for B."
 
 
-def compare(case: Case, settings: Settings) -> Shown:
+def compare(case: ValidatedFile, settings: Settings) -> Shown:
     """Whether B can replace A against every adversary, and both side by side."""
     from sievert.questions.compare import replacement
 
     other = other_case(case, settings)
     if other is None:
         return refused("There is no second file to compare with.", "Choose B, or take the text as B first.")
-    if not isinstance(other.scenario, Scenario):
+    if not isinstance(other.scenario, PolicyScenario):
         return refused(f"Only B has [{other.scenario.table}]; compare two files of one kind.")
     rows, picture = _side_by_side(case, other), _guesses(case, other)
     try:
@@ -63,7 +63,7 @@ def compare(case: Case, settings: Settings) -> Shown:
         return of_pictures(reason, [picture], [rows], good=None)
 
 
-def other_case(case: Case, settings: Settings) -> Case | None:
+def other_case(case: ValidatedFile, settings: Settings) -> ValidatedFile | None:
     """The case of B, by its text."""
     text = settings.get("other")
     if text is None:
@@ -79,26 +79,26 @@ def other_case(case: Case, settings: Settings) -> Case | None:
         raise FileError(f"B cannot be read: {said}") from None
 
 
-def told_of(case: Case, other: Case, sentence: str) -> str:
+def told_of(case: ValidatedFile, other: ValidatedFile, sentence: str) -> str:
     """The verdict; of a file beside itself, that it is so."""
     return f"{SAME} {sentence}" if other.state == case.state else sentence
 
 
-def _side_by_side(first: Case, second: Case) -> Table:
+def _side_by_side(first: ValidatedFile, second: ValidatedFile) -> PageTable:
     """Who could guess how much, by A and by B."""
     header, rows = audit.table(first.audit)
     both = zip(NAMES, (rows, audit.table(second.audit)[1]), strict=True)
     found = [[f"{name}: {row[0]}", *row[1:]] for name, part in both for row in part]
-    return Table("Who could guess how much", header, found)
+    return PageTable("Who could guess how much", header, found)
 
 
-def _guesses(first: Case, second: Case) -> Picture:
+def _guesses(first: ValidatedFile, second: ValidatedFile) -> Picture:
     both = dict(zip(NAMES, (first.of_records, second.of_records), strict=True))
-    rows = {name: guesses(scenario, headline(scenario)) for name, scenario in both.items()}
+    rows = {name: guess_rows(scenario, audit_headline(scenario)) for name, scenario in both.items()}
     return guesses_side_by_side(rows, {name: scenario.observations for name, scenario in both.items()})
 
 
-def design(case: Case, settings: Settings) -> Shown:
+def design(case: ValidatedFile, settings: Settings) -> Shown:
     """The best mechanism for the file's use, others beside it: error against leak."""
     from sievert.questions.design import design_of
     from sievert.report import design as designs
@@ -113,7 +113,7 @@ def design(case: Case, settings: Settings) -> Shown:
     return of_page(page)
 
 
-def inference(case: Case, settings: Settings) -> Shown:
+def inference(case: ValidatedFile, settings: Settings) -> Shown:
     """What the release tells about a correlated secret."""
     from sievert.questions.infer import infer
     from sievert.report import infer as inferring
@@ -127,7 +127,7 @@ def inference(case: Case, settings: Settings) -> Shown:
     return of_page(inferring.content(case.once("inference", lambda: infer(scenario)), scenario))
 
 
-def budget(case: Case, settings: Settings) -> Shown:
+def budget(case: ValidatedFile, settings: Settings) -> Shown:
     """What the file's ledger says; nothing is changed, and only a ledger of the folder is read."""
     from sievert.release import account, read_key
     from sievert.report import ledger
@@ -144,7 +144,7 @@ def budget(case: Case, settings: Settings) -> Shown:
     return of_page(ledger.content(account(path, key=secret)))
 
 
-def _inside(case: Case) -> None:
+def _inside(case: ValidatedFile) -> None:
     """Refuse a ledger, its key or an output that lies elsewhere, or leads there."""
     rules = case.scenario.document.release
     for key in ("ledger", "ledger_key", "output"):
@@ -154,7 +154,7 @@ def _inside(case: Case) -> None:
             inside(case.folder, str(Path(name).with_suffix(".ledger")))
 
 
-def preview(case: Case, settings: Settings) -> Shown:
+def preview(case: ValidatedFile, settings: Settings) -> Shown:
     """What `sievert release --preview` says: no data are read, nothing is spent and nothing is written."""
     from sievert.release import preview as look
     from sievert.report import release as releasing
@@ -162,7 +162,7 @@ def preview(case: Case, settings: Settings) -> Shown:
     return looked_at(case, lambda: releasing.content(look(case.of_records), case.of_records))
 
 
-def looked_at(case: Case, look: Callable[[], Page]) -> Shown:
+def looked_at(case: ValidatedFile, look: Callable[[], Page]) -> Shown:
     """The preview of a release whose ledger and output lie in the folder."""
     try:
         _inside(case)
@@ -174,29 +174,29 @@ def looked_at(case: Case, look: Callable[[], Page]) -> Shown:
 # ── Proofs ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def proofs(case: Case, settings: Settings) -> Shown:
+def proofs(case: ValidatedFile, settings: Settings) -> Shown:
     """Every certificate that the file has, to be taken away and checked by somebody else."""
     return proofs_of(case.scenario, _of_records(case))
 
 
-def _of_records(case: Case) -> Iterator[tuple[str, Callable[[], Proof | None]]]:
+def _of_records(case: ValidatedFile) -> Iterator[tuple[str, Callable[[], Proof | None]]]:
     from sievert.questions.limits import limits_of
     from sievert.release import released_proof
 
     scenario = case.of_records
 
     def released() -> Proof:
-        return identified(released_proof(scenario), scenario, released=True)
+        return bind_proof(released_proof(scenario), scenario, released=True)
 
     def limits() -> Proof | None:
         found = case.once("limits", lambda: limits_of(scenario)).database.certificate
-        return None if found is None else identified(found, scenario)
+        return None if found is None else bind_proof(found, scenario)
 
     yield "released", released
     yield "limits", limits
 
 
-def proofs_of(scenario: Described, kinds: Iterator[tuple[str, Callable[[], Proof | None]]]) -> Shown:
+def proofs_of(scenario: Scenario, kinds: Iterator[tuple[str, Callable[[], Proof | None]]]) -> Shown:
     """The proofs with what each states, its checker, and how to run it."""
     rows, downloads = [], []
     for name, make in kinds:
@@ -222,7 +222,7 @@ def proofs_of(scenario: Described, kinds: Iterator[tuple[str, Callable[[], Proof
         f"Check this yourself: save {first} and {checker.name} and run `python {checker.name} {first}`: it "
         f"needs nothing but Python; `sievert verify {first} {source}` checks too that it is about this file.",
         [],
-        [Table("Proofs", ("proof", "checked here", "what it states"), rows)],
+        [PageTable("Proofs", ("proof", "checked here", "what it states"), rows)],
         good=all(row[1] != "DOES NOT HOLD" for row in rows),
     )
     return {**shown, "downloads": downloads}

@@ -10,13 +10,13 @@ from starlette.requests import ClientDisconnect, Request
 
 from sievert.studio._names import TITLES
 
-__all__ = ["Problem", "body", "edits", "parts", "table", "text"]
+__all__ = ["BadRequest", "body", "edits", "parts", "table", "text"]
 
 # Bytes of a request; a file with longer lists names tables.
 LARGEST_BODY = 2_000_000
 
 
-class Problem(Exception):
+class BadRequest(Exception):
     """A request that is answered by a status and a sentence."""
 
     def __init__(self, status: int, message: str) -> None:
@@ -28,21 +28,21 @@ async def body(request: Request) -> Mapping[str, Any]:
     """The table that a body holds; nothing but JSON, and no more than is allowed."""
     kind, _, further = request.headers.get("content-type", "").partition(";")
     if kind.strip().lower() != "application/json" or further.strip().lower() not in ("", "charset=utf-8"):
-        raise Problem(415, "send application/json")
+        raise BadRequest(415, "send application/json")
     content = bytearray()
     try:
         async for chunk in request.stream():
             content += chunk
             if len(content) > LARGEST_BODY:
-                raise Problem(413, f"the request has more than {LARGEST_BODY:,} bytes")
+                raise BadRequest(413, f"the request has more than {LARGEST_BODY:,} bytes")
     except ClientDisconnect:
-        raise Problem(422, "the request broke off") from None
+        raise BadRequest(422, "the request broke off") from None
     try:
         given = json.loads(content)
     except (ValueError, RecursionError):
-        raise Problem(422, "the body is no JSON") from None
+        raise BadRequest(422, "the body is no JSON") from None
     if not isinstance(given, dict):
-        raise Problem(422, "the body must be a JSON object")
+        raise BadRequest(422, "the body must be a JSON object")
     return given
 
 
@@ -50,7 +50,7 @@ def text(given: Mapping[str, Any], key: str) -> str:
     """A text, whole."""
     found = given.get(key)
     if not isinstance(found, str) or not _encodes(found):
-        raise Problem(422, f"{key} must be a text")
+        raise BadRequest(422, f"{key} must be a text")
     return found
 
 
@@ -67,7 +67,7 @@ def table(given: Mapping[str, Any], key: str) -> dict[str, Any]:
     """A table, empty where there is none."""
     found = given.get(key, {})
     if not isinstance(found, dict):
-        raise Problem(422, f"{key} must be an object")
+        raise BadRequest(422, f"{key} must be an object")
     return found
 
 
@@ -75,7 +75,7 @@ def edits(given: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Changes of keys and of sliders."""
     found = given.get("edits", [])
     if not isinstance(found, list) or not all(map(_is_edit, found)):
-        raise Problem(422, "edits must be a list of {path, value}, {path, toml} or {control, value}")
+        raise BadRequest(422, "edits must be a list of {path, value}, {path, toml} or {control, value}")
     return found
 
 
@@ -93,5 +93,5 @@ def parts(given: Mapping[str, Any]) -> list[str]:
     """Names of parts, each once."""
     found = given.get("parts", [])
     if not isinstance(found, list) or not all(isinstance(name, str) and name in TITLES for name in found):
-        raise Problem(422, f"parts are some of {', '.join(TITLES)}")
+        raise BadRequest(422, f"parts are some of {', '.join(TITLES)}")
     return list(dict.fromkeys(found))

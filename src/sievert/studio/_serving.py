@@ -11,9 +11,9 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from sievert.errors import FileError, SievertError
-from sievert.studio._children import Children
-from sievert.studio._first import FIRST
-from sievert.studio._gate import Gate
+from sievert.studio._auth import Auth
+from sievert.studio._welcome import FIRST
+from sievert.studio._worker_pool import WorkerPool
 
 __all__ = ["serve"]
 
@@ -33,7 +33,7 @@ def serve(file: Path | None = None, port: int = 0, *, browser: bool = True) -> N
     text = FIRST if file is None else _text_of(file)
     listener = _listener(port)
     # The child that computes gets warm while the server is loaded and the browser opens.
-    children = Children(folder.resolve(), name)
+    children = WorkerPool(folder.resolve(), name)
     children.start()
     try:
         _serve(listener, children, text, browser)
@@ -46,12 +46,12 @@ def serve(file: Path | None = None, port: int = 0, *, browser: bool = True) -> N
         listener.close()
 
 
-def _serve(listener: socket.socket, children: Children, text: str, browser: bool) -> None:
+def _serve(listener: socket.socket, children: WorkerPool, text: str, browser: bool) -> None:
     import uvicorn
 
     from sievert.studio._site import Studio
 
-    gate = Gate(listener.getsockname()[1])
+    gate = Auth(listener.getsockname()[1])
     # Nothing is logged: a log would outlive the page.
     config = uvicorn.Config(
         Studio(children, text, gate).app,

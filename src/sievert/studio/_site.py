@@ -20,9 +20,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sievert.errors import SievertError
 from sievert.studio import _requests as requests
-from sievert.studio._children import Children, Run
-from sievert.studio._folder import inside
-from sievert.studio._gate import HEADERS, SAFE, Gate
+from sievert.studio._auth import HEADERS, SAFE, Auth
+from sievert.studio._sandbox_path import inside
+from sievert.studio._worker_pool import Run, WorkerPool
 
 __all__ = ["Studio"]
 
@@ -55,7 +55,7 @@ class Studio:
     gate : who may ask
     """
 
-    def __init__(self, children: Children, text: str, gate: Gate) -> None:
+    def __init__(self, children: WorkerPool, text: str, gate: Auth) -> None:
         self.folder, self.name = children.folder, children.name
         self.children, self.text, self.gate = children, text, gate
         self._answers: OrderedDict[tuple[str, str, str], str] = OrderedDict()
@@ -120,7 +120,7 @@ class Studio:
             try:
                 given = {} if request.method != "POST" else await requests.body(request)
                 return await answer(request, given)
-            except requests.Problem as problem:
+            except requests.BadRequest as problem:
                 return _json({"message": problem.message}, problem.status)
 
         return asked
@@ -143,12 +143,12 @@ class Studio:
     async def _open(self, request: Request, given: Mapping[str, Any]) -> Response:
         name = requests.text(given, "name")
         if name not in _files(self.folder):
-            raise requests.Problem(404, "there is no such file in the folder of the studio")
+            raise requests.BadRequest(404, "there is no such file in the folder of the studio")
         try:
             path = inside(self.folder, name)
             return _json({"name": name, "text": path.read_text(encoding="utf-8-sig")})
         except (OSError, SievertError, UnicodeDecodeError):
-            raise requests.Problem(422, f"{name} cannot be read") from None
+            raise requests.BadRequest(422, f"{name} cannot be read") from None
 
     async def _check(self, request: Request, given: Mapping[str, Any]) -> Response:
         return _json(await self._checked(requests.text(given, "text"), requests.edits(given)))
@@ -158,7 +158,7 @@ class Studio:
         found = await self._checked(requests.text(given, "text"), requests.edits({"edits": [edit]}))
         wrong = [error for error in found["errors"] if error["path"] == list(edit.get("path", ()))]
         if found["text"] == given["text"] and wrong:
-            raise requests.Problem(422, wrong[0]["message"])
+            raise requests.BadRequest(422, wrong[0]["message"])
         return _json({"text": found["text"]})
 
     async def _checked(self, text: str, edits: list[dict[str, Any]]) -> dict[str, Any]:
@@ -176,7 +176,7 @@ class Studio:
             try:
                 async for name, answer in self._told(found, parts if found["ok"] else [], settings):
                     yield f'{{"part": {json.dumps(name)}, "answer": {answer}}}\n'
-            except requests.Problem as problem:
+            except requests.BadRequest as problem:
                 yield f"{json.dumps({'message': problem.message})}\n"
 
         return StreamingResponse(lines(), media_type="application/x-ndjson")
@@ -198,7 +198,7 @@ class Studio:
                 patience = max(0.0, patience - (time.monotonic() - since) * (name != "headline"))
                 self._keep(run, state, set_)
                 if run.state == "failed":
-                    raise requests.Problem(422, run.problem)
+                    raise requests.BadRequest(422, run.problem)
                 job = "" if name in run.parts else self._register(run, name, state, set_)
                 known[name] = json.dumps({"job": job}) if job else run.parts[name]
             yield name, known[name]
@@ -232,7 +232,7 @@ class Studio:
             self.children.start()
             if not await run.finished(seconds):
                 self.children.cancel(run)
-                raise requests.Problem(
+                raise requests.BadRequest(
                     422, f"the text took more than {seconds:g} s to check, and was left alone"
                 )
         return _done(run)
@@ -250,7 +250,7 @@ class Studio:
     async def _backward(self, request: Request, given: Mapping[str, Any]) -> Response:
         limit = given.get("limit")
         if not isinstance(limit, int | float) or isinstance(limit, bool) or not abs(limit) < LARGEST_LIMIT:
-            raise requests.Problem(422, "limit must be a number")
+            raise requests.BadRequest(422, "limit must be a number")
         run = await self._aside(
             request,
             "backward",
@@ -281,7 +281,7 @@ class Studio:
         """The file that the page has opened; the first one unless it says so."""
         name = requests.text(given, "name") if "name" in given else self.name
         if name != self.name and name not in _files(self.folder):
-            raise requests.Problem(404, "there is no such file in the folder of the studio")
+            raise requests.BadRequest(404, "there is no such file in the folder of the studio")
         return name
 
     # ── Jobs ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -290,7 +290,7 @@ class Studio:
         name, settings = requests.parts({"parts": [given.get("part")]})[0], requests.table(given, "settings")
         found = await self._checked(requests.text(given, "text"), [])
         if not found["ok"]:
-            raise requests.Problem(422, found["errors"][0]["message"])
+            raise requests.BadRequest(422, found["errors"][0]["message"])
         run = self.children.ask("answer", [name], text=found["text"], parts=[name], settings=settings)
         self.children.start()
         return _json({"job": self._register(run, name, found["hash"], json.dumps(settings, sort_keys=True))})
@@ -298,7 +298,7 @@ class Studio:
     def _of(self, request: Request) -> tuple[Run, str, str, str]:
         found = self._jobs.get(request.path_params["id"])
         if found is None:
-            raise requests.Problem(404, "there is no such job")
+            raise requests.BadRequest(404, "there is no such job")
         return found
 
     async def _job_state(self, request: Request, given: Mapping[str, Any]) -> Response:
@@ -319,14 +319,14 @@ class Studio:
 
 def _done(run: Run) -> Run:
     if run.state != "done":
-        raise requests.Problem(422, run.problem or "the work was stopped")
+        raise requests.BadRequest(422, run.problem or "the work was stopped")
     return run
 
 
 class _Gated:
     """The gate before everything: hosts, origins, upgrades and cookies; every reply has the headers."""
 
-    def __init__(self, app: ASGIApp, gate: Gate) -> None:
+    def __init__(self, app: ASGIApp, gate: Auth) -> None:
         self._app, self._gate = app, gate
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

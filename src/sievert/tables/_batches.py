@@ -22,11 +22,11 @@ import numpy as np
 from pydantic import Field
 
 from sievert.errors import DataError, FileError, SievertError
-from sievert.kinds import Noun, Positive, PrivatePath, Probability, Section, kind
-from sievert.numerics import brief, several
+from sievert.kinds import ConfigType, Positive, PrivatePath, Probability, Section, variant
+from sievert.numerics import abbreviated, several
 from sievert.tables._cells import Meaning, refusal
-from sievert.tables._coded import Coded, arrow_or_none, coded, coded_list
 from sievert.tables._delimited import csv_rows
+from sievert.tables._dictionary_encoding import DictionaryColumn, arrow_or_none, coded, coded_list
 from sievert.tables._driver_words import class_of, whole
 from sievert.tables._folders import files_in, is_several
 from sievert.tables._reading import existing
@@ -79,13 +79,13 @@ class Rows(ABC):
     def fingerprint(self, salt: str) -> str:
         """A salted hash of the content, to see that it has not changed."""
 
-    def _coded(self, name: str, column: Any) -> Coded:
+    def _coded(self, name: str, column: Any) -> DictionaryColumn:
         """A column of Arrow or of a frame in code; the error for one without cells names it."""
         try:
             found = column if hasattr(column, "type") else _of_frame(column)
             return coded_list(found) if isinstance(found, list) else coded(found)
         except DataError as problem:
-            raise DataError(f"{self.name}: the column {brief(name)} {problem}") from None
+            raise DataError(f"{self.name}: the column {abbreviated(name)} {problem}") from None
 
     def batches(self, columns: Iterable[str], size: int = BATCH_ROWS) -> Iterator[Batch]:
         """The named columns, about `size` rows at a time; the same batches each time."""
@@ -93,9 +93,11 @@ class Rows(ABC):
         header = self.header
         for name in wanted:
             if name not in header:
-                raise DataError(f"{self.name}: has no column {brief(name)}, but {several(header) or 'none'}")
+                raise DataError(
+                    f"{self.name}: has no column {abbreviated(name)}, but {several(header) or 'none'}"
+                )
             if header.count(name) > 1:
-                raise DataError(f"{self.name}: has the column {brief(name)} twice; rename one of them")
+                raise DataError(f"{self.name}: has the column {abbreviated(name)} twice; rename one of them")
         first = 1
         for found in self._sound(wanted, size):
             count = len(found[wanted[0]])
@@ -462,7 +464,7 @@ class FitModel(Section):
     dropped: Probability = Field(0.2, description="share of rows that may be left out, for whatever reason")
 
 
-class Source(Noun, noun="source"):
+class Source(ConfigType, noun="source"):
     """Where the records are."""
 
     tables_only = True
@@ -522,7 +524,7 @@ class Source(Noun, noun="source"):
         return None
 
 
-@kind(Source, key="input")
+@variant(Source, key="input")
 class FileSource(Source):
     """A table in a file."""
 

@@ -23,12 +23,12 @@ from typing import Any, BinaryIO, Literal
 import numpy as np
 
 from sievert.errors import DataError, FileError
-from sievert.numerics import advance, brief, several
+from sievert.numerics import abbreviated, advance, several
 from sievert.spaces import KnownLabels, Labels, cell, exact_number, label_text, shown
 from sievert.tables._batches import open_rows
 from sievert.tables._cells import PLAIN, cell_text
-from sievert.tables._coded import Coded, coded, in_code
 from sievert.tables._delimited import csv_rows
+from sievert.tables._dictionary_encoding import DictionaryColumn, coded, in_code
 from sievert.tables._driver_words import PRIVATE_WORDS, class_of, whole
 from sievert.tables._folders import is_pattern
 from sievert.tables._reading import existing
@@ -231,7 +231,7 @@ def _chosen(path: Path, header: Sequence[str], column: str | None, counts: str |
     """The columns to read: that of the values and, in a table of counts, that of the numbers."""
     names = [name.strip() for name in header]
     if counts is not None and counts not in names:
-        raise FileError(f"{path}: has no column {brief(counts)}, but {several(names)}")
+        raise FileError(f"{path}: has no column {abbreviated(counts)}, but {several(names)}")
     if column is None:
         others = [name for name in names if name != counts]
         if len(others) != 1:
@@ -240,10 +240,10 @@ def _chosen(path: Path, header: Sequence[str], column: str | None, counts: str |
             )
         column = others[0]
     if column not in names:
-        raise FileError(f"{path}: has no column {brief(column)}, but {several(names)}")
+        raise FileError(f"{path}: has no column {abbreviated(column)}, but {several(names)}")
     if names.count(column) > 1:
         raise FileError(
-            f"{path}: has the column {brief(column)} more than once; name its columns differently"
+            f"{path}: has the column {abbreviated(column)} more than once; name its columns differently"
         )
     return [column] if counts is None else [column, counts]
 
@@ -347,11 +347,11 @@ def _of_batch(path: Path, batch: Any, weighted: bool) -> Batch:
     return list(zip(column.values.items, np.bincount(column.codes, minlength=0).tolist(), strict=True))
 
 
-def _of_column(path: Path, batch: Any, place: int) -> Coded:
+def _of_column(path: Path, batch: Any, place: int) -> DictionaryColumn:
     try:
         return coded(batch.column(place))
     except DataError as problem:
-        raise FileError(f"{path}: the column {brief(batch.schema.names[place])} {problem}") from None
+        raise FileError(f"{path}: the column {abbreviated(batch.schema.names[place])} {problem}") from None
 
 
 def _integers(array: Any) -> Any:
@@ -389,7 +389,7 @@ def _whole(path: Path, value: Any) -> int:
     number = None if text is None else exact_number(text)
     if number is not None and number >= 0 and number.denominator == 1:
         return number.numerator
-    raise FileError(f"{path}: {brief(value)} is not a count; counts are whole numbers ≥ 0")
+    raise FileError(f"{path}: {abbreviated(value)} is not a count; counts are whole numbers ≥ 0")
 
 
 def counts_text(counted: Counted) -> str:

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from sievert.errors import DataError, FileError, OutputError
-from sievert.numerics import brief, did_you_mean
+from sievert.numerics import abbreviated, did_you_mean
 from sievert.tables._catalogs import Known, of_duckdb, of_postgres, of_spark, of_sqlite
-from sievert.tables._coded import Coded
+from sievert.tables._dictionary_encoding import DictionaryColumn
 from sievert.tables._driver_words import PRIVATE_WORDS, class_of, first_line, whole, words_before_data
 from sievert.tables._hosts import require_allowed
 from sievert.tables._literals import fixed, text_of
@@ -108,7 +108,8 @@ class Database:
         """Refuse a host that only the file allows; what its owner says about it outside the file."""
         if "?" in url:
             raise FileError(
-                f"data.source: {brief(url)} tells the driver what stands after the question mark, and only "
+                f"data.source: {abbreviated(url)} tells the driver what stands after the question mark, "
+                f"and only "
                 "its owner may: leave it out of the file, and put it behind the host where that is allowed "
                 f"(SIEVERT_HOSTS='{url.partition('://')[0]}://host:port?name=value')"
             )
@@ -124,7 +125,7 @@ class Database:
             with suppress(Exception):
                 known = self.names(where)
             raise FileError(
-                f"data.table: {brief(name)} cannot be read ({words_before_data(problem)})"
+                f"data.table: {abbreviated(name)} cannot be read ({words_before_data(problem)})"
                 f"{did_you_mean(own, known)}",
                 private=whole(problem),
             ) from None
@@ -504,7 +505,7 @@ def _texts_of(column: Any) -> Any:
     """A column of texts as Arrow has it."""
     import pyarrow
 
-    if isinstance(column, Coded):
+    if isinstance(column, DictionaryColumn):
         return pyarrow.array(column.values.items, pyarrow.string()).take(pyarrow.array(column.codes))
     return pyarrow.array(column, pyarrow.string())
 

@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, field_validator
 
 from sievert.errors import FileError, OutputError, SievertError
-from sievert.kinds import Noun, Positive, kind
+from sievert.kinds import ConfigType, Positive, variant
 from sievert.tables._driver_words import PRIVATE_WORDS, class_of, whole
 from sievert.tables._hosts import require_allowed
 
@@ -109,7 +109,7 @@ class WorkerDied(Exception):
     """A worker is gone, and its task was not finished."""
 
 
-class Engine(Noun, noun="engine"):
+class Engine(ConfigType, noun="engine"):
     """Who draws the units of a folder of files; what comes out does not depend on it."""
 
     text_key = "address"
@@ -127,7 +127,7 @@ class Engine(Noun, noun="engine"):
         """Who does the work."""
 
 
-@kind(Engine, "one")
+@variant(Engine, "one")
 class OneProcess(Engine):
     """This process, one unit after another: the default."""
 
@@ -158,7 +158,7 @@ class _Here(Workers):
         """Nobody was called."""
 
 
-@kind(Engine, "processes")
+@variant(Engine, "processes")
 class Processes(Engine):
     """A pool of new processes on this machine; rows that one process has done sooner are done in this one."""
 
@@ -289,7 +289,7 @@ class _Ray(Engine):
             ) from None
 
 
-@kind(Engine, "ray")
+@variant(Engine, "ray")
 class LocalRay(_Ray):
     """Ray on this machine, begun for the run; one that the program has begun already is used."""
 
@@ -317,7 +317,7 @@ class LocalRay(_Ray):
         return "by Ray on this machine"
 
 
-@kind(Engine, key="address")
+@variant(Engine, key="address")
 class RayCluster(_Ray):
     """A Ray cluster that runs already; its machines see the files under the same paths."""
 

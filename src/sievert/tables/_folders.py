@@ -7,7 +7,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from sievert.errors import FileError
-from sievert.numerics import brief
+from sievert.numerics import abbreviated
 from sievert.tables._reading import existing
 from sievert.tables._writing import fits, is_inside, matching
 
@@ -58,7 +58,7 @@ def _refuse_linked(found: Collection[Path]) -> None:
         if file.is_symlink() and file.is_dir():
             raise FileError(
                 f"{file}: is a link to a folder, and what lies behind it is not read; name the files by a "
-                f"pattern such as {brief(str(file / '*.csv'))}, or take the link away"
+                f"pattern such as {abbreviated(str(file / '*.csv'))}, or take the link away"
             )
 
 
@@ -80,7 +80,8 @@ def files_in(path: str | Path, folder: str | Path, suffixes: Collection[str]) ->
             hint = "; in a folder every file is data but those whose names begin with . or _"
             raise FileError(
                 f"{file}: is in none of the formats {', '.join(suffixes)}{hint if is_folder else ''}; "
-                f"name the files by a pattern such as {brief(str(whole / '*.csv') if is_folder else '*.csv')}"
+                f"name the files by a pattern such as "
+                f"{abbreviated(str(whole / '*.csv') if is_folder else '*.csv')}"
             )
     return files
 

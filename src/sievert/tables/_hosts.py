@@ -18,7 +18,7 @@ from pathlib import Path
 from urllib.parse import parse_qsl
 
 from sievert.errors import FileError, OutputError
-from sievert.numerics import brief
+from sievert.numerics import abbreviated
 
 __all__ = ["address_of", "asking_about_hosts", "hosts_allowed", "is_loopback", "require_allowed", "user_list"]
 
@@ -43,7 +43,7 @@ def address_of(url: str) -> str:
     scheme = ALIASES.get(scheme, scheme)
     found = ADDRESS.fullmatch(f"{scheme}://{host}")
     if found is None:
-        raise FileError(f"{brief(url)}: names no host that can be; write {scheme}://host:port")
+        raise FileError(f"{abbreviated(url)}: names no host that can be; write {scheme}://host:port")
     if scheme in PORTS and "," not in host and not re.search(r"[^:\[]:[0-9]*$|\]:[0-9]*$", host):
         host = f"{host}:{PORTS[scheme]}"
     return f"{scheme}://{host.lower()}"
@@ -138,7 +138,7 @@ def _require_address(text: str, where: str) -> None:
     address, _, _ = text.partition("?")
     if ADDRESS.fullmatch(address) is None:
         raise FileError(
-            f"{where}: {brief(text)} is no address; write postgres://host:port or ray://host:port"
+            f"{where}: {abbreviated(text)} is no address; write postgres://host:port or ray://host:port"
         )
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sievert.errors import FileError
-from sievert.numerics import brief
+from sievert.numerics import abbreviated
 
 __all__ = ["fixed", "text_of"]
 
@@ -33,7 +33,7 @@ def text_of(text: str, dialect: str) -> str:
     """
     if "\0" in text:
         raise FileError(
-            f"{brief(text)} holds a zero byte, which no database can hold in a text; leave it out"
+            f"{abbreviated(text)} holds a zero byte, which no database can hold in a text; leave it out"
         )
     if PLAIN.fullmatch(text) and not (dialect == "spark" and "$" in text):
         return f"'{text}'"
@@ -70,7 +70,7 @@ def _of_spark(text: str) -> str:
 
 def _only_plain(text: str) -> str:
     raise FileError(
-        f"{brief(text)} holds a quote, a backslash or a control character, which this database may "
+        f"{abbreviated(text)} holds a quote, a backslash or a control character, which this database may "
         "read as a command; leave such texts out in a view of the database"
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sievert.errors import FileError
-from sievert.numerics import brief, did_you_mean
+from sievert.numerics import abbreviated, did_you_mean
 from sievert.tables._allowed import CLAUSES, ROW_CHOICE
 from sievert.tables._catalogs import same_name
 from sievert.tables._relations import Base, Look, Origin, Scope, Source
@@ -84,7 +84,8 @@ class Names:
     def _one(self, sources: Sequence[Source], name: str) -> Source:
         if len(sources) != 1:
             raise FileError(
-                f"data.sql: the column {brief(name)} is of {len(sources)} tables; write the table before it"
+                f"data.sql: the column {abbreviated(name)} is of {len(sources)} tables; write the table "
+                f"before it"
             )
         return sources[0]
 
@@ -125,7 +126,8 @@ class Names:
     def _function(self, node: Any) -> FileError:
         name = node if isinstance(node, str) else node.sql_name()
         return FileError(
-            f"data.sql: {brief(name)}() is not among the functions that a file may call, which only compute "
+            f"data.sql: {abbreviated(name)}() is not among the functions that a file may call, which "
+            f"only compute "
             "on a row; make a view of it in the database and name that as data.table"
         )
 
@@ -137,7 +139,9 @@ class Names:
 
     def _unknown(self, name: str, sources: Sequence[Source]) -> FileError:
         known = [column for source in sources for column in source.relation.columns]
-        return FileError(f"data.sql: no table in FROM has a column {brief(name)}{did_you_mean(name, known)}")
+        return FileError(
+            f"data.sql: no table in FROM has a column {abbreviated(name)}{did_you_mean(name, known)}"
+        )
 
 
 def words_of(node: Any) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from sievert.errors import FileError
-from sievert.numerics import brief
+from sievert.numerics import abbreviated
 from sievert.tables._hosts import is_loopback, require_allowed
 
 __all__ = ["UNLESS_TOLD", "postgres_told", "require_postgres"]
@@ -40,13 +40,14 @@ def require_postgres(url: str) -> dict[str, str]:
         port = parts.port
     except ValueError:
         raise FileError(
-            f"data.source: {brief(url)} has no port that can be; it is a whole number up to 65535"
+            f"data.source: {abbreviated(url)} has no port that can be; it is a whole number up to 65535"
         ) from None
     if parts.hostname:
         return require_allowed(url, "data.source")
     if port is not None:
         raise FileError(
-            f"data.source: {brief(url)} names a port and no host; name both, or neither (PGHOST, PGPORT)"
+            f"data.source: {abbreviated(url)} names a port and no host; name both, or neither (PGHOST, "
+            f"PGPORT)"
         )
     return {}
 
@@ -58,7 +59,7 @@ def postgres_told(url: str) -> dict[str, Any]:
     for name in given:
         if name not in PARAMETERS:
             raise FileError(
-                f"data.source: {brief(name)} may not stand after the question mark, only "
+                f"data.source: {abbreviated(name)} may not stand after the question mark, only "
                 "connect_timeout may; host and port stand in the URL, and its owner says the rest outside "
                 "the file (PGHOST, PGSSLMODE, PGSSLROOTCERT, PGSERVICE, PGOPTIONS)"
             )
@@ -66,7 +67,7 @@ def postgres_told(url: str) -> dict[str, Any]:
     try:
         port = parts.port or int(os.environ.get("PGPORT") or 5432)
     except ValueError:
-        raise FileError(f"PGPORT: {brief(os.environ['PGPORT'])} is not a port") from None
+        raise FileError(f"PGPORT: {abbreviated(os.environ['PGPORT'])} is not a port") from None
     host = parts.hostname or os.environ.get("PGHOST")
     database, *schema = unquote(parts.path).strip("/").split("/", 1)
     told = {

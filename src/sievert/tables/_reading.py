@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from sievert.channels import Channel
 from sievert.errors import ChannelError, DataError, FileError, SievertError
-from sievert.numerics import archive_problem, as_fraction, brief, did_you_mean, file_path, require_size
-from sievert.spaces import KnownLabels, Labels, Table, label, label_text, read_label
+from sievert.numerics import abbreviated, archive_problem, as_fraction, did_you_mean, file_path, require_size
+from sievert.spaces import KnownLabels, LabelledTable, Labels, label, label_text, read_label
 from sievert.tables._cells import cell_text
-from sievert.tables._coded import coded
 from sievert.tables._delimited import csv_rows
+from sievert.tables._dictionary_encoding import coded
 from sievert.tables._driver_words import class_of, whole
 from sievert.tables._writing import write_bytes
 
@@ -40,7 +40,7 @@ def existing(path: str | Path, hint: str = "") -> Path:
         is_folder, is_file, exists = target.is_dir(), target.is_file(), target.exists()
         of_system = exists and os.path.realpath(target).startswith("/proc/")
     except OSError as problem:
-        raise FileError(f"{brief(str(target))}: cannot be opened ({problem.strerror}){hint}") from None
+        raise FileError(f"{abbreviated(str(target))}: cannot be opened ({problem.strerror}){hint}") from None
     if is_folder:
         raise FileError(f"{target}: is a folder; name a file in it")
     if of_system:
@@ -62,7 +62,7 @@ def _neighbour(target: Path) -> str:
         return ""
 
 
-def read_table(path: str | Path) -> Table:
+def read_table(path: str | Path) -> LabelledTable:
     """Header and rows of a CSV (texts) or Parquet (values) file."""
     target = existing(path)
     if target.suffix == ".parquet":
@@ -83,10 +83,12 @@ def read_table(path: str | Path) -> Table:
             raise FileError(
                 f"{target}: line {number} has {len(line)} fields but the header has {len(header)}"
             )
-    return Table(target, [name.strip() for name in header], [list(line) for line in body], typed=False)
+    return LabelledTable(
+        target, [name.strip() for name in header], [list(line) for line in body], typed=False
+    )
 
 
-def _parquet(path: Path) -> Table:
+def _parquet(path: Path) -> LabelledTable:
     try:
         import pyarrow.parquet as parquet
     except ImportError:
@@ -104,7 +106,9 @@ def _parquet(path: Path) -> Table:
             f"{path}: cannot be read as Parquet ({class_of(problem)})", private=whole(problem)
         ) from None
     columns = [_public_cells(path, table.column_names[i], table.column(i)) for i in range(table.num_columns)]
-    return Table(path, list(table.column_names), [list(r) for r in zip(*columns, strict=True)], typed=True)
+    return LabelledTable(
+        path, list(table.column_names), [list(r) for r in zip(*columns, strict=True)], typed=True
+    )
 
 
 def _public_cells(path: Path, name: str, column: Any) -> list[Any]:
@@ -112,7 +116,7 @@ def _public_cells(path: Path, name: str, column: Any) -> list[Any]:
     try:
         cells = list(coded(column))
     except DataError as problem:
-        raise FileError(f"{path}: the column {brief(name)} {problem}") from None
+        raise FileError(f"{path}: the column {abbreviated(name)} {problem}") from None
     return [cell_text(cell) if isinstance(cell, date | time) else cell for cell in cells]
 
 
@@ -176,7 +180,7 @@ def _read_entries(path: Path, known: KnownLabels | None) -> Channel:
     return Channel(np.array(entries, dtype=np.float64), inputs, outputs)
 
 
-def _require_labels(table: Table) -> None:
+def _require_labels(table: LabelledTable) -> None:
     """Refuse probabilities where the names of the outputs or of the inputs belong."""
     header, rows = table.header, table.rows
     # Our own header begins with "input"; its outputs may be named like probabilities.
@@ -210,7 +214,8 @@ def _number(path: Path, value: Any, row: object, column: object) -> float:
         return float(as_fraction(value.strip())) if isinstance(value, str) else float(value)
     except (TypeError, ValueError, OverflowError):
         raise FileError(
-            f"{path}: {brief(value)} in row {row!r}, column {column!r} is not a number; write 0.25 or 1/4"
+            f"{path}: {abbreviated(value)} in row {row!r}, column {column!r} is not a number; write "
+            f"0.25 or 1/4"
         ) from None
 
 

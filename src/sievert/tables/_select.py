@@ -22,7 +22,7 @@ from dataclasses import replace
 from typing import Any
 
 from sievert.errors import FileError
-from sievert.numerics import brief
+from sievert.numerics import abbreviated
 from sievert.tables._allowed import AGGREGATES
 from sievert.tables._catalogs import Known
 from sievert.tables._literals import fixed
@@ -73,7 +73,8 @@ def parsed(sql: str, dialect: str) -> Any:
         statements[0], expressions.Select | expressions.SetOperation | expressions.Subquery
     ):
         raise FileError(
-            f"data.sql: {brief(sql)} is not one SELECT; a file only reads the data, so give a single query "
+            f"data.sql: {abbreviated(sql)} is not one SELECT; a file only reads the data, so give a "
+            f"single query "
             "that begins with SELECT or WITH"
         )
     if sum(1 for _ in statements[0].walk()) > LARGEST_TREE:
@@ -126,7 +127,9 @@ def understood(
         again = parsed(text, dialect)
         other = _Reader(dialect, look, people, public).query(again, {}, None)
         if _written(again, dialect) != text or list(other.columns) != list(relation.columns):
-            raise FileError(f"data.sql: {brief(sql)} is not written in one way; make a view in the database")
+            raise FileError(
+                f"data.sql: {abbreviated(sql)} is not written in one way; make a view in the database"
+            )
         text = _written(fixed(tree, dialect), dialect)
     except RecursionError:
         raise FileError(f"data.sql: is nested too deeply; at most {DEEPEST} queries are") from None
@@ -323,7 +326,8 @@ class _Reader(Values):
         known = self.look(parts)
         if known is None:
             raise FileError(
-                f"data.sql: {brief('.'.join(parts))} is no table or view of the database; name one of its "
+                f"data.sql: {abbreviated('.'.join(parts))} is no table or view of the database; name "
+                f"one of its "
                 "own: files, functions, foreign tables and tables of the system are not read"
             )
         name = ".".join(known.path)
@@ -427,7 +431,8 @@ class _Reader(Values):
             origin = self.expression(inner, scope, ctes)
             if self._key(name) in keys:
                 raise FileError(
-                    f"data.sql: gives the column {brief(name)} twice; name the columns, each once, with AS"
+                    f"data.sql: gives the column {abbreviated(name)} twice; name the columns, each "
+                    f"once, with AS"
                 )
             keys.add(self._key(name))
             names = self._carried(inner, scope, outer_joined)

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from sievert.errors import DataError, FileError
-from sievert.kinds import PrivatePath, kind
+from sievert.kinds import PrivatePath, variant
 from sievert.numerics import did_you_mean, several
 from sievert.tables._batches import Rows, Source, open_rows
 from sievert.tables._databases import (
@@ -92,7 +92,7 @@ class WhoseTable(BaseModel):
     person: str = Field(min_length=1, description="the column of the table that says whose row it is")
 
 
-@kind(Source, key="source")
+@variant(Source, key="source")
 class DatabaseSource(Source):
     """A table in a database, which is counted there."""
 

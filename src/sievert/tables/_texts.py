@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sievert.errors import DataError, FileError
-from sievert.numerics import brief
+from sievert.numerics import abbreviated
 from sievert.tables._batches import open_rows
 from sievert.tables._cells import PLAIN
 from sievert.tables._folders import refuse_twice
@@ -74,7 +74,8 @@ class TextSource:
                 raise FileError(f"{self.pattern}: column goes with a table ({', '.join(TABLES)})")
             if self.person not in (None, FOLDER):
                 raise FileError(
-                    f'{self.pattern}: person is {brief(self.person)}; of text files write person = "folder": '
+                    f"{self.pattern}: person is {abbreviated(self.person)}; of text files write person "
+                    f'= "folder": '
                     "the folder that a file lies in says whose it is"
                 )
             yield from map(self._of_file, paths)
@@ -115,13 +116,13 @@ class TextSource:
                         f"{name}: is not JSON, or nested too deeply; write one object a line"
                     ) from None
                 if not isinstance(content, dict) or self.column not in content:
-                    raise DataError(f"{name}: has no key {brief(self.column)}")
+                    raise DataError(f"{name}: has no key {abbreviated(self.column)}")
                 owner = None if self.person is None else content.get(self.person)
                 yield self._checked(name, content[self.column], owner)
 
     def _checked(self, name: str, text: object, owner: object) -> Text:
         if not isinstance(text, str):
-            raise DataError(f"{name}: {brief(text)} is not a text")
+            raise DataError(f"{name}: {abbreviated(text)} is not a text")
         try:
             person = PLAIN.person(owner)
         except DataError as problem:

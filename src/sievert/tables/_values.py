@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from sievert.numerics import brief
+from sievert.numerics import abbreviated
 from sievert.tables._allowed import (
     AGGREGATES,
     CLAUSES,
@@ -96,7 +96,7 @@ class Values(Names, ABC):
             sizes = [int(part.name) for part in node.args["to"].expressions]
             length = max([length, *sizes])
         if length > max(found.length, LONGEST):
-            raise self._refused(f"a text as long as {brief(length)} cells (at most {LONGEST})")
+            raise self._refused(f"a text as long as {abbreviated(length)} cells (at most {LONGEST})")
         return replace(found, length=length)
 
     def _listed(self, node: Any, kind: str) -> None:
@@ -111,7 +111,7 @@ class Values(Names, ABC):
         ):
             raise self._refused("an INTERVAL that is no text of a length of time")
         if kind == "DateTrunc" and str(node.args["unit"].name).upper() not in UNITS | SPARK_UNITS:
-            raise self._refused(f"the part of a moment {brief(node.args['unit'].name)}")
+            raise self._refused(f"the part of a moment {abbreviated(node.args['unit'].name)}")
         if kind == "TryCast" and self.dialect in ("postgres", "sqlite"):
             raise self._refused("TRY_CAST, which this database does not have,")
         others = [key for key, value in node.args.items() if value and key not in ("this", "big_int")]
@@ -133,13 +133,13 @@ class Values(Names, ABC):
                 return NOTHING
             if re.fullmatch("[A-Za-z_]+", part):
                 return NOTHING
-            raise self._refused(brief(part))
+            raise self._refused(abbreviated(part))
         if kind == "DataType":
             self._type(part)
             return NOTHING
         if kind == "Var":
             if str(part.this).upper() not in UNITS:
-                raise self._refused(f"the word {brief(str(part.this))}")
+                raise self._refused(f"the word {abbreviated(str(part.this))}")
             return NOTHING
         if kind == "Star":
             if type(node).__name__ != "Count":
@@ -170,7 +170,7 @@ class Values(Names, ABC):
         if name == "UUID" and self.dialect == "sqlite":
             raise self._refused("the type UUID, which this database does not have,")
         if name not in TYPES or others or not plain:
-            raise self._refused(f"the type {brief(node.sql(dialect=self.dialect))}")
+            raise self._refused(f"the type {abbreviated(node.sql(dialect=self.dialect))}")
 
     def _scalar(self, node: Any, scope: Scope, ctes: Mapping[str, Source]) -> Origin:
         if node.args.get("alias") is not None:

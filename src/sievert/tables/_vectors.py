@@ -10,8 +10,8 @@ import numpy as np
 from scipy import sparse
 
 from sievert.errors import DataError, FileError, SievertError
-from sievert.numerics import archive_problem, brief, did_you_mean, require_size, several
-from sievert.spaces import Table, as_float, exact_number
+from sievert.numerics import abbreviated, archive_problem, did_you_mean, require_size, several
+from sievert.spaces import LabelledTable, as_float, exact_number
 from sievert.tables._cells import PLAIN, cell_text
 from sievert.tables._driver_words import class_of, whole
 from sievert.tables._reading import existing, read_table
@@ -78,14 +78,14 @@ class VectorSource:
             raise DataError(f"{path}: an entry of a vector is no number; save a matrix of finite numbers")
         return UserVectors([str(i) for i in range(rows.shape[0])], rows)
 
-    def _wide(self, table: Table) -> UserVectors:
+    def _wide(self, table: LabelledTable) -> UserVectors:
         named = self.user is not None
         place = self._place(table, self.user) if named else -1
         users = _users(table, place) if named else [str(i) for i in range(len(table.rows))]
         rows = [[value for j, value in enumerate(row) if j != place] for row in table.rows]
         return UserVectors(users, _numbers(table, rows))
 
-    def _long(self, table: Table) -> UserVectors:
+    def _long(self, table: LabelledTable) -> UserVectors:
         if self.user is None or self.rating is None or self.items is None:
             raise FileError(
                 f"{table.path}: a table with item needs user, rating and items too: columns, and how many "
@@ -105,16 +105,17 @@ class VectorSource:
             raise DataError(f"{table.path}: somebody rates one item twice; keep one rating of an item")
         return UserVectors(list(users), sparse.csr_array(matrix))
 
-    def _place(self, table: Table, name: str | None) -> int:
+    def _place(self, table: LabelledTable, name: str | None) -> int:
         if name not in table.header:
             raise FileError(
-                f"{table.path}: has no column {brief(name)}{did_you_mean(name, table.header)}; columns are "
+                f"{table.path}: has no column {abbreviated(name)}{did_you_mean(name, table.header)}; "
+                f"columns are "
                 f"{several(table.header)}"
             )
         return table.header.index(str(name))
 
 
-def _users(table: Table, place: int) -> list[str]:
+def _users(table: LabelledTable, place: int) -> list[str]:
     """Whose each row is, as one text for all who count."""
     found = []
     for number, row in enumerate(table.rows, start=1):
@@ -128,7 +129,7 @@ def _users(table: Table, place: int) -> list[str]:
     return found
 
 
-def _item(table: Table, row: int, value: object, known: dict[str, int] | None, size: int) -> int:
+def _item(table: LabelledTable, row: int, value: object, known: dict[str, int] | None, size: int) -> int:
     text = cell_text(value) or ""
     if known is not None:
         if text not in known:
@@ -152,7 +153,7 @@ def _number(cell: Any) -> float:
     return number
 
 
-def _numbers(table: Table, rows: list[list[Any]]) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _numbers(table: LabelledTable, rows: list[list[Any]]) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Entries as numbers; an empty one is 0, what is missing."""
     try:
         found = np.array([[_number(cell) for cell in row] for row in rows], np.float64)

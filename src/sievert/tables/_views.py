@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from sievert.errors import FileError
-from sievert.numerics import brief, did_you_mean, several
+from sievert.numerics import abbreviated, did_you_mean, several
 from sievert.tables._catalogs import same_name
 from sievert.tables._relations import Base, Relation, Select, manifold
 from sievert.tables._select import of_known, understood
@@ -30,7 +30,7 @@ def table_of(name: str, database: Database) -> Relation | None:
         with suppress(Exception):
             there = database.names(where)
         raise FileError(
-            f"data.table: {brief(name)} is no table or view of the database (files, foreign tables and "
+            f"data.table: {abbreviated(name)} is no table or view of the database (files, foreign tables and "
             f"tables of the system are not read){did_you_mean(own, there)}"
         )
     return of_known(known, database.dialect, database.look)
@@ -64,7 +64,7 @@ def view_of(
     owners = _owners(people, database) if people else bases
     if len({table for table, _ in owners}) < len(owners):
         raise FileError(
-            f"data.person: {brief(person)} is made of several columns of data.sql "
+            f"data.person: {abbreviated(person)} is made of several columns of data.sql "
             f"({', '.join(sorted(name for _, name in bases))}), so that one person may have many names; "
             "name the column of the table that says whose row it is"
         )
@@ -78,9 +78,9 @@ def view_of(
     told = found.relation
     many = manifold(told.keys | told.who.get(column, frozenset()))
     if told.mixed or column not in told.who or many:
-        reason = told.mixed or f"{brief(person)} is not the column of the person"
+        reason = told.mixed or f"{abbreviated(person)} is not the column of the person"
         if many and not told.mixed:
-            reason = f"the names in {brief(many)} are spelled in more than one way"
+            reason = f"the names in {abbreviated(many)} are spelled in more than one way"
         raise FileError(
             f"data.sql: rows of one person may change those of others ({reason}), so that a limit on the "
             "rows of a person does not hold; join and group by the person, and say whose rows each has: "
@@ -94,7 +94,8 @@ def _column(person: str, relation: Relation, dialect: str) -> str:
         if same_name(dialect, name) == same_name(dialect, person):
             return name
     raise FileError(
-        f"data.person: {brief(person)} is no column of data.sql, which gives {several(relation.columns)}"
+        f"data.person: {abbreviated(person)} is no column of data.sql, which gives "
+        f"{several(relation.columns)}"
         f"{did_you_mean(person, list(relation.columns))}"
     )
 
@@ -102,7 +103,7 @@ def _column(person: str, relation: Relation, dialect: str) -> str:
 def _path(name: str, database: Database) -> str:
     known = database.look(name.split("."))
     if known is None:
-        raise FileError(f"data.tables: {brief(name)} is no table or view of the database")
+        raise FileError(f"data.tables: {abbreviated(name)} is no table or view of the database")
     return ".".join(known.path)
 
 
@@ -113,7 +114,9 @@ def _owners(people: Mapping[str, str], database: Database) -> frozenset[Base]:
         spelled = {} if known is None else {same_name(database.dialect, own): own for own in known.columns}
         own = spelled.get(same_name(database.dialect, column))
         if known is None or own is None:
-            raise FileError(f"data.tables: {brief(name)} has no column {brief(column)} in the database")
+            raise FileError(
+                f"data.tables: {abbreviated(name)} has no column {abbreviated(column)} in the database"
+            )
         found.add((".".join(known.path), own))
     return frozenset(found)
 
@@ -124,6 +127,7 @@ def _refuse_own_functions(text: str, database: Database) -> None:
     for name in database.own_functions():
         if name.lower() in called:
             raise FileError(
-                f"data.sql: {brief(name)}() is also a function of this database, which may do anything; make "
+                f"data.sql: {abbreviated(name)}() is also a function of this database, which may do "
+                f"anything; make "
                 "a view in the database and name it as data.table"
             )

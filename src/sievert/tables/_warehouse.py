@@ -18,14 +18,14 @@ import numpy as np
 
 from sievert.arrays import IntArray
 from sievert.errors import DataError, FileError, OutputError, SievertError
-from sievert.numerics import brief, did_you_mean, require_size, several
+from sievert.numerics import abbreviated, did_you_mean, require_size, several
 from sievert.tables._cells import PLAIN, Meaning
 from sievert.tables._cells_there import names_nobody, person_there, text_from, value_there
 from sievert.tables._databases import CODES, Database
 from sievert.tables._driver_words import PRIVATE_WORDS, class_of, whole
 from sievert.tables._relations import Relation
 
-__all__ = ["Cells", "PeopleThere", "Warehouse"]
+__all__ = ["DistinctRows", "PeopleThere", "Warehouse"]
 
 # More distinct cells than this are no table to be counted but a column to be rounded.
 LARGEST_CELLS = 1_000_000
@@ -34,7 +34,7 @@ Ask = Callable[[], list[tuple[Any, ...]]]
 
 
 @dataclass(frozen=True)
-class Cells:
+class DistinctRows:
     """Distinct cells, a list for each column; how many rows have each; and as which texts they came."""
 
     columns: dict[str, Sequence[Any]]
@@ -79,7 +79,7 @@ class Warehouse:
         if self._ours:
             self.database.close()
 
-    def cells(self, columns: Sequence[str]) -> Cells:
+    def cells(self, columns: Sequence[str]) -> DistinctRows:
         """The distinct cells of some columns, and how many rows have each."""
         found = self._grouped(columns)
         kinds = [self._column(name).type() for name in columns]
@@ -89,17 +89,18 @@ class Warehouse:
             for name, kind, texts in zip(columns, kinds, parts, strict=False)
         }
         texts = [tuple("" if text is None else text for text in row[:-1]) for row in found]
-        return Cells(cells, np.array(parts[-1], dtype=np.int64), texts)
+        return DistinctRows(cells, np.array(parts[-1], dtype=np.int64), texts)
 
     def _texts(self, name: str, kind: Any, texts: Sequence[str | None]) -> list[str | None]:
         """The one text of each cell; a database may hold, or write, others than its type says."""
         try:
             return [text_from(kind, text) for text in texts]
         except DataError as problem:
-            raise DataError(f"{self.name}: the column {brief(name)} {problem}") from None
+            raise DataError(f"{self.name}: the column {abbreviated(name)} {problem}") from None
         except (ValueError, ArithmeticError):
             raise DataError(
-                f"{self.name}: the column {brief(name)} is of type {kind}, and holds a cell that is not "
+                f"{self.name}: the column {abbreviated(name)} is of type {kind}, and holds a cell that "
+                f"is not "
                 "written as one; make a text or a number of it in a view (data.sql)"
             ) from None
 
@@ -116,7 +117,8 @@ class Warehouse:
         limits = {name.casefold(): name for name in limited}
         if limits and found.unknown:
             raise FileError(
-                f"{self.name}: reads the view {brief(sorted(found.unknown)[0])}, and from which columns of "
+                f"{self.name}: reads the view {abbreviated(sorted(found.unknown)[0])}, and from which "
+                f"columns of "
                 f"tables it is made is not understood, but the budget limits {', '.join(limits.values())}; "
                 "name the tables themselves, in data.table or data.sql"
             )
@@ -221,7 +223,8 @@ class Warehouse:
         header = list(self.table.columns)
         if name not in header:
             raise DataError(
-                f"{self.name}: has no column {brief(name)}, but {several(header)}{did_you_mean(name, header)}"
+                f"{self.name}: has no column {abbreviated(name)}, but "
+                f"{several(header)}{did_you_mean(name, header)}"
             )
         return self.table[name]
 
@@ -230,7 +233,9 @@ class Warehouse:
         try:
             return value_there(self.database, self._column(name))
         except DataError as problem:
-            raise DataError(f"{self.name}: the column {brief(name)} {problem} in a view (data.sql)") from None
+            raise DataError(
+                f"{self.name}: the column {abbreviated(name)} {problem} in a view (data.sql)"
+            ) from None
 
     def _person(self, name: str) -> Any:
         """Whom a row names, as `Meaning.person` writes it; names are checked once."""
@@ -239,11 +244,12 @@ class Warehouse:
             found = person_there(self.database, column)
             if found is None:
                 raise FileError(
-                    f"data.person: the column {brief(name)} is of type {column.type()}; people are named by "
+                    f"data.person: the column {abbreviated(name)} is of type {column.type()}; people "
+                    f"are named by "
                     "a text or a whole number: make one of it in a view (data.sql)"
                 )
             for wrong, problem in found.wrong:
-                self._refuse(wrong, f"the column {brief(name)} {problem}")
+                self._refuse(wrong, f"the column {abbreviated(name)} {problem}")
             self._persons[name] = found.text
         return self._persons[name]
 

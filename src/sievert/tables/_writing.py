@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from sievert.errors import FileError, OutputError
-from sievert.numerics import brief
-from sievert.tables._coded import Coded, csv_bytes, csv_text
+from sievert.numerics import abbreviated
+from sievert.tables._dictionary_encoding import DictionaryColumn, csv_bytes, csv_text
 
 __all__ = [
     "NO_LINKS",
@@ -89,13 +89,13 @@ def require_writable(target: Path) -> None:
     length = len(os.fsencode(target.name))
     if length > LONGEST_NAME or any(letter < " " for letter in str(target)):
         raise FileError(
-            f"output is {brief(str(target))}, whose name has {length} bytes; give a name of at most "
+            f"output is {abbreviated(str(target))}, whose name has {length} bytes; give a name of at most "
             f"{LONGEST_NAME} bytes without control characters"
         )
     whole = os.path.abspath(target)
     if not is_text(whole):
         # The ledger and the file beside the table hold it as text.
-        raise FileError(f"output is {brief(whole)}, a path that is not UTF-8; name another one")
+        raise FileError(f"output is {abbreviated(whole)}, a path that is not UTF-8; name another one")
     suffix = target.suffix.lower()
     if suffix in ARROW_SUFFIXES:
         _ArrowWriter(io.BytesIO(), suffix, [])
@@ -182,7 +182,7 @@ class _ArrowWriter(TableWriter):
         self._writer.write_table(table.cast(self._writer_schema))
 
     def _array(self, column: Sequence[Any]) -> Any:
-        if isinstance(column, Coded):
+        if isinstance(column, DictionaryColumn):
             return column.values.arrow.take(self._arrow.array(column.codes))
         return self._arrow.array(list(column))
 

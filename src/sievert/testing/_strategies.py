@@ -31,7 +31,7 @@ from sievert import mechanisms
 from sievert.channels import Channel
 from sievert.errors import SievertError
 from sievert.inference import Correlation
-from sievert.numerics import brief, choice, flag, taken, whole
+from sievert.numerics import abbreviated, choice, flag, taken, whole
 from sievert.policies import Policy
 from sievert.spaces import Metric, iterable
 from sievert.spaces import secrets as secret_kinds
@@ -257,7 +257,9 @@ def structured_channels(
     rows, form = _sizes("inputs", inputs), None if form is None else _form(form)
     able = [kind for kind in _kinds(kinds) if form != "exact" or kind != "sparse"]
     if not able:
-        raise SievertError(f"kinds is {brief(kinds)}; sparse channels are never exact, so name another kind")
+        raise SievertError(
+            f"kinds is {abbreviated(kinds)}; sparse channels are never exact, so name another kind"
+        )
 
     def build(draw: Callable[[Any], Any]) -> Channel:
         strategies = _strategies()
@@ -510,7 +512,7 @@ def _kinds(kinds: Collection[str] | None) -> list[str]:
     if kinds is None:
         return list(STRUCTURED)
     if isinstance(kinds, str) or not iterable(kinds) or not isinstance(kinds, Collection) or not len(kinds):
-        raise SievertError(f"kinds is {brief(kinds)}; give a list of kinds: {', '.join(STRUCTURED)}")
+        raise SievertError(f"kinds is {abbreviated(kinds)}; give a list of kinds: {', '.join(STRUCTURED)}")
     return [choice("kinds", kind, tuple(STRUCTURED)) for kind in kinds]
 
 
@@ -658,6 +660,8 @@ def bags(words: Iterable[Hashable], size: Size = (1, 4)) -> SearchStrategy[Bag]:
         try:
             hash(word)
         except TypeError:
-            raise SievertError(f"words: {brief(word)} cannot be compared; give texts or numbers") from None
+            raise SievertError(
+                f"words: {abbreviated(word)} cannot be compared; give texts or numbers"
+            ) from None
     drawn = st.sampled_from(listed)
     return _sizes("size", size).flatmap(lambda many: st.lists(drawn, min_size=many, max_size=many).map(Bag))

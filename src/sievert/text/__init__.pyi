@@ -1,5 +1,5 @@
 from ._attack import AttackBench as AttackBench
-from ._attack import Finding as Finding
+from ._attack import AttackOutcome as AttackOutcome
 from ._attack import attack as attack
 from ._bags import BagLoss as BagLoss
 from ._bags import bag_bound as bag_bound
@@ -44,8 +44,8 @@ from ._profile import TextCalibration as TextCalibration
 from ._profile import calibrate as calibrate
 from ._profile import replacement_profile as replacement_profile
 from ._promises import MEANINGFUL as MEANINGFUL
-from ._promises import Promise as Promise
-from ._promises import promise as promise
+from ._promises import DocumentGuarantee as DocumentGuarantee
+from ._promises import document_guarantee as document_guarantee
 from ._promises import prove_promises as prove_promises
 from ._promises import verdict as verdict
 from ._tokens import STOP_WORDS as STOP_WORDS

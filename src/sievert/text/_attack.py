@@ -15,7 +15,16 @@ from typing import Any
 import numpy as np
 
 from sievert.errors import TextError
-from sievert.numerics import brief, flag, generator_of, in_nats, on_device, positive, require_size, whole
+from sievert.numerics import (
+    abbreviated,
+    flag,
+    generator_of,
+    in_nats,
+    on_device,
+    positive,
+    require_size,
+    whole,
+)
 from sievert.results import Result
 from sievert.sampling import SeededBits
 from sievert.text import _attackers
@@ -25,12 +34,12 @@ from sievert.text._embedding import Embedding, as_embedding
 from sievert.text._mechanisms import WordMechanism, word_mechanism
 from sievert.text._obfuscate import Length, released
 from sievert.text._permanents import log_likelihoods
-from sievert.text._promises import promise
+from sievert.text._promises import document_guarantee
 from sievert.text._tokens import tokens
 from sievert.text._word_channels import intervals
 from sievert.text._words import Bag, as_bag, bag_of
 
-__all__ = ["AttackBench", "Finding", "attack"]
+__all__ = ["AttackBench", "AttackOutcome", "attack"]
 
 CONFIDENCE = 0.95
 AUTHOR_NEAREST, TOPIC_NEAREST = "author, nearest mean", "topic, five nearest means"
@@ -46,7 +55,7 @@ MOST_DRAWS = 10_000
 
 
 @dataclass(frozen=True)
-class Finding(Result):
+class AttackOutcome(Result):
     """One attacker at one ε.
 
     Attributes
@@ -92,7 +101,7 @@ class AttackBench(Result):
     left_out : attackers that were not run, with the reason
     """
 
-    findings: tuple[Finding, ...]
+    findings: tuple[AttackOutcome, ...]
     nats: Mapping[float, float]
     unchanged: Mapping[float, float]
     authors: int
@@ -201,7 +210,7 @@ def attack(
     """
     table, generator = as_embedding("embedding", embedding), generator_of(rng)
     if not isinstance(corpus, Corpus):
-        raise TextError(f"corpus is {brief(corpus)}; give a sv.text.Corpus")
+        raise TextError(f"corpus is {abbreviated(corpus)}; give a sv.text.Corpus")
     levels = [positive("eps", one, TextError) for one in (eps if isinstance(eps, Sequence) else [eps])]
     more = {"dimensions": dimensions, "clusters": clusters}
     mechanisms = [word_mechanism(table, level, kind, **more) for level in levels]
@@ -330,7 +339,7 @@ class _Bench:
         for (attacker, eps), answers in self.right.items():
             lower, upper = intervals([sum(answers)], len(answers), CONFIDENCE)
             findings.append(
-                Finding(
+                AttackOutcome(
                     attacker,
                     eps,
                     sum(answers),
@@ -359,6 +368,6 @@ def _promised(bags: list[Bag], mechanism: WordMechanism, length: Length, size: i
     pairs = [(i, (i + 1 + i // len(bags)) % len(bags)) for i in range(min(PAIRS, len(bags)))]
     chosen = [(bags[i], bags[j]) for i, j in pairs if i != j]
     if mechanism.publishes is not None or length.rule == "sample":
-        return float(np.median([promise(a, b, mechanism, length).nats for a, b in chosen]))
+        return float(np.median([document_guarantee(a, b, mechanism, length).nats for a, b in chosen]))
     apart = np.median([float(distance(a, b, mechanism.embedding)) for a, b in chosen])
     return mechanism.eps * size * float(apart)

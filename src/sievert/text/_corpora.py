@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sievert.errors import TextError
-from sievert.numerics import brief, taken, whole
+from sievert.numerics import abbreviated, taken, whole
 from sievert.text._tokens import tokens
 
 __all__ = ["Corpus", "presidents", "read_corpus"]
@@ -43,11 +43,11 @@ class Corpus:
         for name in ("known", "unknown", "topics"):
             given = getattr(self, name)
             if not isinstance(given, Mapping) and not (name == "topics" and given is None):
-                raise TextError(f"{name} is {brief(given)}; give a mapping from author to text")
+                raise TextError(f"{name} is {abbreviated(given)}; give a mapping from author to text")
         pairs = taken("training", self.training, TextError, "pairs of topic and text")
         wrong = [pair for pair in pairs if not isinstance(pair, list | tuple) or len(pair) != 2]
         if wrong:
-            raise TextError(f"training holds {brief(wrong[0])}; give pairs of topic and text")
+            raise TextError(f"training holds {abbreviated(wrong[0])}; give pairs of topic and text")
 
     @property
     def authors(self) -> tuple[str, ...]:
@@ -80,7 +80,7 @@ def read_corpus(documents: Iterable[tuple[str, str]], unknown: int = 1) -> Corpu
     by_author: dict[str, list[str]] = {}
     for pair in taken("documents", documents, TextError, "pairs of author and text"):
         if not isinstance(pair, list | tuple) or len(pair) != 2 or not isinstance(pair[1], str):
-            raise TextError(f"documents holds {brief(pair)}; give pairs of author and text")
+            raise TextError(f"documents holds {abbreviated(pair)}; give pairs of author and text")
         by_author.setdefault(str(pair[0]), []).append(pair[1])
     many = whole("unknown", unknown, TextError)
     enough = {author: texts for author, texts in by_author.items() if len(texts) > many}

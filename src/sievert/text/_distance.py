@@ -19,7 +19,7 @@ from scipy.sparse.csgraph import maximum_flow
 from sievert.arrays import FloatArray, IndexArray
 from sievert.errors import TextError
 from sievert.estimation import Transport, kantorovich, prove_transport
-from sievert.numerics import brief, require_size, taken, whole
+from sievert.numerics import abbreviated, require_size, taken, whole
 from sievert.proofs import TransportProof
 from sievert.results import Result, guarded
 from sievert.spaces import Metric, metric_of, metrics
@@ -164,7 +164,8 @@ def metric_on(words: tuple[Hashable, ...], embedding_or_metric: object) -> Metri
         return metrics.euclidean(vectors, labels=list(range(len(words))))
     if not isinstance(embedding_or_metric, Metric):
         raise TextError(
-            f"embedding_or_metric is {brief(embedding_or_metric)}; give a sv.text.Embedding or a sv.Metric"
+            f"embedding_or_metric is {abbreviated(embedding_or_metric)}; give a sv.text.Embedding or a "
+            f"sv.Metric"
         )
     whole_metric = metric_of(embedding_or_metric)
     places = [whole_metric.index(word) for word in words]

@@ -18,7 +18,7 @@ import numpy as np
 
 from sievert.arrays import FloatArray, IndexArray
 from sievert.errors import TextError
-from sievert.numerics import brief, did_you_mean, instance, positive, require_size, taken, whole
+from sievert.numerics import abbreviated, did_you_mean, instance, positive, require_size, taken, whole
 from sievert.spaces import Metric, floats
 from sievert.text import _vectors
 from sievert.text._tokens import tokens
@@ -167,7 +167,7 @@ class Embedding:
         found = self.index.get(word) if isinstance(word, str) else None
         if found is None:
             near = did_you_mean(word, self.words[:50_000])
-            raise TextError(f"{argument}: {brief(word)} is not one of the {self.size} words{near}")
+            raise TextError(f"{argument}: {abbreviated(word)} is not one of the {self.size} words{near}")
         return found
 
     def places(self, words: Iterable[object]) -> IndexArray:
@@ -280,7 +280,8 @@ def as_embedding(argument: str, given: object) -> Embedding:
     if isinstance(given, Embedding):
         return given
     raise TextError(
-        f"{argument} is {brief(given)}; give a sv.text.Embedding: eps is in nats per unit of its distances"
+        f"{argument} is {abbreviated(given)}; give a sv.text.Embedding: eps is in nats per unit of its "
+        f"distances"
     )
 
 
@@ -311,15 +312,15 @@ def _small() -> Embedding:
 
 def _vocabulary(words: Iterable[str]) -> list[str]:
     if isinstance(words, str):
-        raise TextError(f"words is {brief(words)}; give a list of words")
+        raise TextError(f"words is {abbreviated(words)}; give a list of words")
     listed = taken("words", words, TextError, "words")
     wrong = [word for word in listed if not isinstance(word, str) or not word]
     if wrong or not listed:
-        raise TextError(f"words holds {brief(wrong[0] if wrong else listed)}; give texts, at least one")
+        raise TextError(f"words holds {abbreviated(wrong[0] if wrong else listed)}; give texts, at least one")
     if len(set(listed)) < len(listed):
         seen: set[str] = set()
         twice = next(word for word in listed if word in seen or seen.add(word))  # type: ignore[func-returns-value]
-        raise TextError(f"words has {brief(twice)} twice; a vocabulary has every word once")
+        raise TextError(f"words has {abbreviated(twice)} twice; a vocabulary has every word once")
     return listed
 
 

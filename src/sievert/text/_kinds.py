@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field
 
-from sievert.kinds import Noun, Positive, kind
+from sievert.kinds import ConfigType, Positive, variant
 from sievert.text._embedding import Embedding
 from sievert.text._mechanisms import WordMechanism, word_mechanism
 
@@ -20,7 +20,7 @@ Level = Annotated[
 ]
 
 
-class WordFamily(Noun, noun="word-mechanism"):
+class WordFamily(ConfigType, noun="word-mechanism"):
     """What becomes of every word of a document."""
 
     tables_only = True
@@ -48,7 +48,7 @@ class WordFamily(Noun, noun="word-mechanism"):
         return self.model_dump(exclude={"kind", "eps"})
 
 
-@kind(WordFamily, "word-laplace")
+@variant(WordFamily, "word-laplace")
 class WordLaplace(WordFamily):
     """Noise on the word's vector, then the nearest word; drawn in floating point."""
 
@@ -56,7 +56,7 @@ class WordLaplace(WordFamily):
         return word_mechanism(embedding, self.eps, "word-laplace")
 
 
-@kind(WordFamily, "word-exponential")
+@variant(WordFamily, "word-exponential")
 class WordExponential(WordFamily):
     """A word w' with probability proportional to e^(-(eps/2)·d(w, w')); drawn exactly."""
 
@@ -64,7 +64,7 @@ class WordExponential(WordFamily):
         return word_mechanism(embedding, self.eps, "word-exponential")
 
 
-@kind(WordFamily, "word-projected-laplace")
+@variant(WordFamily, "word-projected-laplace")
 class WordProjectedLaplace(WordFamily):
     """Laplace noise on principal components: the same promise with less noise; floating point."""
 
@@ -78,7 +78,7 @@ class WordProjectedLaplace(WordFamily):
         return cls(eps=eps, dimensions=max(1, min(20, embedding.dimensions // 2)))
 
 
-@kind(WordFamily, "word-clusters")
+@variant(WordFamily, "word-clusters")
 class WordClusters(WordFamily):
     """The exponential mechanism within public clusters of words; the cluster of a word is published."""
 

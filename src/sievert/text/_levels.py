@@ -19,7 +19,7 @@ import numpy as np
 from sievert.channels import Channel, as_channel
 from sievert.channels.priors import as_prior
 from sievert.errors import TextError
-from sievert.measures import MatrixAdversary, gains, leakage
+from sievert.measures import GainMatrix, gains, leakage
 from sievert.results import Result, guarded
 
 __all__ = ["HideReveal", "hide_and_reveal", "hiding_level", "revealing_level"]
@@ -170,7 +170,7 @@ def hide_and_reveal(channel: Channel, prior: Any, authors: Classes, topics: Clas
     return HideReveal(_growth(law, belief, one), _growth(law, belief, other), finer, bool(even))
 
 
-def _growth(law: Channel, belief: Any, guess: MatrixAdversary) -> float | Fraction:
+def _growth(law: Channel, belief: Any, guess: GainMatrix) -> float | Fraction:
     """By what share of itself a guess grows: the factor, which a guess always has, less 1."""
     found = leakage(law, belief, guess).factor
     assert found is not None
@@ -178,7 +178,7 @@ def _growth(law: Channel, belief: Any, guess: MatrixAdversary) -> float | Fracti
     return level
 
 
-def _guess(channel: Channel, classes: Classes) -> MatrixAdversary:
+def _guess(channel: Channel, classes: Classes) -> GainMatrix:
     try:
         return gains.partition(classes, channel.inputs)
     except ValueError as error:

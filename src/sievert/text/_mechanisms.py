@@ -16,7 +16,7 @@ import numpy as np
 
 from sievert.arrays import FloatArray, IndexArray, IntArray
 from sievert.errors import TextError
-from sievert.numerics import brief, choice, log_sum, positive, read_eps, require_size, whole
+from sievert.numerics import abbreviated, choice, log_sum, positive, read_eps, require_size, whole
 from sievert.sampling import Sampler, WideExponentialRows, floats
 from sievert.text._decoding import Decoder
 from sievert.text._embedding import Embedding, RoughDistances, as_embedding, pair_distances, principal_axes
@@ -325,13 +325,13 @@ def word_mechanism(
     rate = positive("eps", eps, TextError)
     found = choice("kind", kind, KINDS, TextError)
     if rate > LARGEST_EPS and found != "word-laplace":
-        raise TextError(f"eps is {brief(eps)}; give at most 1e150")
+        raise TextError(f"eps is {abbreviated(eps)}; give at most 1e150")
     if dimensions is not None and found != "word-projected-laplace":
         raise TextError(
-            f"dimensions is {brief(dimensions)}; it goes with kind = 'word-projected-laplace' only"
+            f"dimensions is {abbreviated(dimensions)}; it goes with kind = 'word-projected-laplace' only"
         )
     if clusters is not None and found != "word-clusters":
-        raise TextError(f"clusters is {brief(clusters)}; it goes with kind = 'word-clusters' only")
+        raise TextError(f"clusters is {abbreviated(clusters)}; it goes with kind = 'word-clusters' only")
     return MAKERS[found](table, rate, dimensions, clusters)
 
 

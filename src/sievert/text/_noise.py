@@ -16,7 +16,7 @@ from scipy.special import gammainc, gammaincinv, gammaln, log_ndtr
 
 from sievert.arrays import FloatArray
 from sievert.errors import TextError
-from sievert.numerics import brief, non_negative, positive, probability, whole
+from sievert.numerics import abbreviated, non_negative, positive, probability, whole
 from sievert.results import guarded
 from sievert.sampling import floats
 from sievert.spaces import floats as real_numbers
@@ -227,14 +227,14 @@ def utility_radius(size: int, n: int, eps: float, p: float) -> float:
 def _rows(argument: str, given: Any) -> FloatArray:
     rows = real_numbers(given, argument, TextError, "give a vector, or rows of vectors")
     if rows.ndim not in (1, 2) or not rows.shape[-1] or not np.isfinite(rows).all():
-        raise TextError(f"{argument} is {brief(given)}; give finite vectors of at least one number")
+        raise TextError(f"{argument} is {abbreviated(given)}; give finite vectors of at least one number")
     return rows
 
 
 def _lengths(given: Any) -> FloatArray:
     lengths = real_numbers(given, "t", TextError, "it must be a number ≥ 0, or an array of them")
     if not (lengths >= 0).all() or not np.isfinite(lengths).all():
-        raise TextError(f"t is {brief(given)}; it must be a finite number ≥ 0")
+        raise TextError(f"t is {abbreviated(given)}; it must be a finite number ≥ 0")
     return lengths
 
 

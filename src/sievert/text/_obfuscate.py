@@ -15,7 +15,7 @@ import numpy as np
 
 from sievert.arrays import IntArray
 from sievert.errors import TextError
-from sievert.numerics import brief, on_device, taken, whole
+from sievert.numerics import abbreviated, on_device, taken, whole
 from sievert.results import Result
 from sievert.sampling import BitSource, bit_source
 from sievert.text._embedding import Embedding
@@ -52,19 +52,22 @@ class Length:
     def checked(self, embedding: Embedding) -> Length:
         """Itself, where its parts go together."""
         if not isinstance(self.rule, str | None) or self.rule not in (None, "pad", "truncate", "sample"):
-            raise TextError(f'length is {brief(self.rule)}; write "pad", "truncate" or "sample"')
+            raise TextError(f'length is {abbreviated(self.rule)}; write "pad", "truncate" or "sample"')
         if not isinstance(self.token, str | None):
-            raise TextError(f"token is {brief(self.token)}; give a public word of the vocabulary")
+            raise TextError(f"token is {abbreviated(self.token)}; give a public word of the vocabulary")
         if self.rule is None:
             if self.size is not None:
-                raise TextError(f"size is {brief(self.size)}; it goes with length")
+                raise TextError(f"size is {abbreviated(self.size)}; it goes with length")
             return self
         size = whole("size", self.size, TextError)
         if self.hidden and size > LARGEST_SIZE:
-            raise TextError(f"size is {brief(size)}; a document is brought to at most {LARGEST_SIZE} words")
+            raise TextError(
+                f"size is {abbreviated(size)}; a document is brought to at most {LARGEST_SIZE} words"
+            )
         if self.rule == "pad" and (self.token is None or self.token not in embedding):
             raise TextError(
-                f"token is {brief(self.token)}; length = 'pad' needs a public word of the vocabulary to pad "
+                f"token is {abbreviated(self.token)}; length = 'pad' needs a public word of the "
+                f"vocabulary to pad "
                 "with"
             )
         return self
@@ -216,7 +219,7 @@ def _listed(given: Any) -> list[Any]:
     if isinstance(given, str | Bag):
         return [given]
     if isinstance(given, dict) or not isinstance(given, Iterable):
-        raise TextError(f"text_or_documents is {brief(given)}; give a text, a bag or a list of them")
+        raise TextError(f"text_or_documents is {abbreviated(given)}; give a text, a bag or a list of them")
     return taken("text_or_documents", given, TextError, "documents")
 
 
@@ -227,7 +230,7 @@ def _bag(item: Any, embedding: Embedding, out_of_vocabulary: str, token: str | N
     strange = [word for word in found if word not in embedding]
     if strange:
         raise TextError(
-            f"text_or_documents: {brief(strange[0])} is not in the vocabulary; make bags with "
+            f"text_or_documents: {abbreviated(strange[0])} is not in the vocabulary; make bags with "
             "sv.text.bag, which drops such words or replaces them"
         )
     return found

@@ -17,7 +17,7 @@ import numpy as np
 
 from sievert.arrays import IntArray
 from sievert.errors import TextError
-from sievert.numerics import brief, generator_of, in_nats, positive, probability, taken, whole
+from sievert.numerics import abbreviated, generator_of, in_nats, positive, probability, taken, whole
 from sievert.results import Result
 from sievert.text._attack import attack as bench
 from sievert.text._corpora import Corpus
@@ -230,7 +230,7 @@ def calibrate(
             f"give exactly one of nats, unchanged and success (given: {', '.join(given) or 'none'})"
         )
     if attack is not None and success is None:
-        raise TextError(f"attack is {brief(attack)}; it goes with success, the share that it may find")
+        raise TextError(f"attack is {abbreviated(attack)}; it goes with success, the share that it may find")
     word_mechanism(table, 1.0, kind, dimensions=dimensions)
     many, generator = whole("trials", trials, TextError, most=MOST_TRIALS), generator_of(rng)
     if nats is not None:
@@ -258,7 +258,8 @@ def _finds(
         ).best_author(eps)
     if not callable(given):
         raise TextError(
-            f"attack is {brief(given)}; success needs a sv.text.Corpus, or a function of ε that gives the "
+            f"attack is {abbreviated(given)}; success needs a sv.text.Corpus, or a function of ε that "
+            f"gives the "
             "share found"
         )
     return given
@@ -273,7 +274,7 @@ def _for_nats(table: Embedding, nats: float, references: Iterable[Any] | None) -
     if len({bag.size for bag in bags}) > 1:
         sizes = sorted({bag.size for bag in bags})
         raise TextError(
-            f"references have sizes {brief(sizes)}; a release shows its size, so give bags of one size"
+            f"references have sizes {abbreviated(sizes)}; a release shows its size, so give bags of one size"
         )
     costs = [distance(a, b, table).cost for a, b in combinations(bags, 2)]
     farthest = max(costs)

@@ -24,7 +24,7 @@ from sievert.text._mechanisms import WordMechanism
 from sievert.text._obfuscate import Length
 from sievert.text._words import Bag
 
-__all__ = ["MEANINGFUL", "Promise", "promise", "prove_promises", "verdict"]
+__all__ = ["MEANINGFUL", "DocumentGuarantee", "document_guarantee", "prove_promises", "verdict"]
 
 # Above about this many nats (a factor of 150) a promise says nothing that a guesser would notice.
 MEANINGFUL = 5.0
@@ -33,7 +33,7 @@ Plan = tuple[tuple[str, str, int], ...]
 
 
 @dataclass(frozen=True)
-class Promise(Result):
+class DocumentGuarantee(Result):
     """How far a release can favour one of two documents over the other.
 
     Attributes
@@ -64,35 +64,41 @@ class Promise(Result):
         return f"{in_nats(self.nats)} at most ({self.method}); {verdict(self.nats)}"
 
 
-def promise(a: Bag, b: Bag, mechanism: WordMechanism, length: Length) -> Promise:
+def document_guarantee(a: Bag, b: Bag, mechanism: WordMechanism, length: Length) -> DocumentGuarantee:
     """What the mechanism promises for two documents under a rule for their lengths."""
     first, second = length.applied(a), length.applied(b)
     if length.rule == "sample":
         return _drawn(first, second, mechanism, length.size or 0)
     if first.size != second.size:
-        return Promise(math.inf, None, math.inf, "their lengths differ, and a release shows its length")
+        return DocumentGuarantee(
+            math.inf, None, math.inf, "their lengths differ, and a release shows its length"
+        )
     parts = _by_cluster(first, second, mechanism)
     if any(one.size != other.size for one, other in parts):
-        return Promise(math.inf, first.size, math.inf, "their words lie in different public clusters")
+        return DocumentGuarantee(
+            math.inf, first.size, math.inf, "their words lie in different public clusters"
+        )
     flows = [distance(one, other, mechanism.embedding) for one, other in parts]
     cost = sum(flow.cost for flow in flows)
     plan = tuple(way for flow in flows for way in flow.matching())
     per_word = cost / first.size if first.size else 0.0
-    return Promise(mechanism.eps * cost, first.size, per_word, "ε·N·E", plan)
+    return DocumentGuarantee(mechanism.eps * cost, first.size, per_word, "ε·N·E", plan)
 
 
-def _drawn(a: Bag, b: Bag, mechanism: WordMechanism, many: int) -> Promise:
+def _drawn(a: Bag, b: Bag, mechanism: WordMechanism, many: int) -> DocumentGuarantee:
     """Words are drawn from each document first."""
     if not a.size or not b.size:
-        return Promise(math.inf, None, math.inf, "an empty document stays empty")
+        return DocumentGuarantee(math.inf, None, math.inf, "an empty document stays empty")
     parts = _by_cluster(a, b, mechanism)
     if any(one.size * b.size != other.size * a.size for one, other in parts):
-        return Promise(math.inf, many, math.inf, "their words lie in different public clusters")
+        return DocumentGuarantee(math.inf, many, math.inf, "their words lie in different public clusters")
     sizes = a.size, b.size
     found = [bottleneck_plan(one, other, mechanism.embedding, sizes) for one, other in parts]
     longest = max(length for length, _ in found)
     plan = tuple(way for _, ways in found for way in ways)
-    return Promise(mechanism.eps * many * longest, many, longest, "ε·N·W∞ of words drawn from each", plan)
+    return DocumentGuarantee(
+        mechanism.eps * many * longest, many, longest, "ε·N·W∞ of words drawn from each", plan
+    )
 
 
 def _by_cluster(a: Bag, b: Bag, mechanism: WordMechanism) -> list[tuple[Bag, Bag]]:
@@ -115,7 +121,7 @@ def prove_promises(
     bags: Sequence[Bag], mechanism: WordMechanism, length: Length, releases: int = 1
 ) -> DocumentsProof:
     """The promise between any two of several public documents, as data that is checked without a solver."""
-    found = [promise(a, b, mechanism, length) for a, b in combinations(bags, 2)]
+    found = [document_guarantee(a, b, mechanism, length) for a, b in combinations(bags, 2)]
     broken = [one for one in found if math.isinf(one.nats)]
     if broken or not found:
         why = broken[0].method if broken else "it takes two documents"

@@ -17,7 +17,7 @@ from itertools import pairwise
 import numpy as np
 
 from sievert.errors import TextError
-from sievert.numerics import brief, taken, whole
+from sievert.numerics import abbreviated, taken, whole
 
 __all__ = ["STOP_WORDS", "ngrams", "tokens"]
 
@@ -100,7 +100,7 @@ def tokens(
     ['élève', 'flies', 'Paris', 'New_York']
     """
     if not isinstance(text, str):
-        raise TextError(f"text is {brief(text)}; give a text")
+        raise TextError(f"text is {abbreviated(text)}; give a text")
     least = whole("shortest", shortest, TextError)
     stops = stop_words if isinstance(stop_words, frozenset | set) else _listed("stop_words", stop_words)
     known = _known(vocabulary)
@@ -115,16 +115,18 @@ def _known(vocabulary: object) -> Container[str]:
     if isinstance(vocabulary, Embedding | Set | Mapping):
         return vocabulary
     if vocabulary is np.ma.masked or not isinstance(vocabulary, Iterable):
-        raise TextError(f"vocabulary is {brief(vocabulary)}; give a list of words, or a sv.text.Embedding")
+        raise TextError(
+            f"vocabulary is {abbreviated(vocabulary)}; give a list of words, or a sv.text.Embedding"
+        )
     return _listed("vocabulary", vocabulary)
 
 
 def _listed(name: str, given: object) -> frozenset[str]:
     if isinstance(given, str | bytes | bytearray | range):
-        raise TextError(f"{name} is {brief(given)}; give a list of words")
+        raise TextError(f"{name} is {abbreviated(given)}; give a list of words")
     words = taken(name, given, TextError, "words")
     if not all(isinstance(word, str) for word in words):
-        raise TextError(f"{name} is {brief(given)}; give a list of words")
+        raise TextError(f"{name} is {abbreviated(given)}; give a list of words")
     return frozenset(words)
 
 
@@ -269,6 +271,6 @@ def ngrams(word: str, n: int) -> list[str]:
     (['col', 'olo', 'lor'], ['col', 'olo', 'lou', 'our'], [])
     """
     if not isinstance(word, str):
-        raise TextError(f"word is {brief(word)}; give a word")
+        raise TextError(f"word is {abbreviated(word)}; give a word")
     length = whole("n", n, TextError)
     return [word[start : start + length] for start in range(len(word) - length + 1)]

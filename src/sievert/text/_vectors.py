@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sievert.errors import TextError
-from sievert.numerics import archive_problem, brief, file_path
+from sievert.numerics import abbreviated, archive_problem, file_path
 
 __all__ = ["glove_table", "read"]
 
@@ -96,7 +96,7 @@ def _split(line: str, width: int | None, where: str) -> tuple[str, list[str]]:
         ends = (place for place, piece in enumerate(reversed(pieces[1:])) if not _is_number(piece))
         width = next(ends, len(pieces) - 1)
         if not width:
-            raise TextError(f"{where}: {brief(line)} does not end in numbers")
+            raise TextError(f"{where}: {abbreviated(line)} does not end in numbers")
     word = pieces[: max(len(pieces) - width, 1)]
     found = min(len(pieces) - 1, width) + sum(map(_is_number, word[1:]))
     if found != width:
@@ -121,7 +121,7 @@ def _numbers(entries: list[str], where: str) -> Rows:
     try:
         return np.array(entries, dtype=np.float64)
     except ValueError:
-        raise TextError(f"{where}: {brief(' '.join(entries))} are not numbers") from None
+        raise TextError(f"{where}: {abbreviated(' '.join(entries))} are not numbers") from None
 
 
 def _binary(path: Path, most: int | None) -> tuple[Words, Rows]:

@@ -12,7 +12,7 @@ from collections.abc import Container, Hashable, Iterator, Mapping
 from typing import Any
 
 from sievert.errors import TextError
-from sievert.numerics import brief, is_whole, taken, whole
+from sievert.numerics import abbreviated, is_whole, taken, whole
 
 __all__ = ["Bag", "as_bag", "bag_of", "require_policy"]
 
@@ -72,16 +72,19 @@ def _counts(words: Any) -> dict[Hashable, int]:
         wrong = [(word, times) for word, times in words.items() if not is_whole(times) or times < 0]
         if wrong:
             raise TextError(
-                f"bag: {brief(wrong[0][0])} has count {brief(wrong[0][1])}; give whole numbers ≥ 0"
+                f"bag: {abbreviated(wrong[0][0])} has count {abbreviated(wrong[0][1])}; give whole "
+                f"numbers ≥ 0"
             )
         return {word: int(times) for word, times in words.items() if times}
     if isinstance(words, str):
-        raise TextError(f"bag is the text {brief(words)}; sv.text.bag(text, embedding) makes a bag of it")
+        raise TextError(
+            f"bag is the text {abbreviated(words)}; sv.text.bag(text, embedding) makes a bag of it"
+        )
     listed = taken("bag", words, TextError, "words")
     try:
         return dict(Counter(listed))
     except TypeError:
-        raise TextError(f"bag is {brief(words)}; give words, or a mapping from word to count") from None
+        raise TextError(f"bag is {abbreviated(words)}; give words, or a mapping from word to count") from None
 
 
 def as_bag(argument: str, given: Any) -> Bag:
@@ -113,8 +116,8 @@ def require_policy(out_of_vocabulary: object, token: str | None, vocabulary: Con
     """What may happen to a word that has no vector; copying it through is refused."""
     if not isinstance(out_of_vocabulary, str) or not isinstance(token, str | None):
         if isinstance(out_of_vocabulary, str):
-            raise TextError(f"token is {brief(token)}; give a public word of the vocabulary")
-        raise TextError(f'out_of_vocabulary is {brief(out_of_vocabulary)}; write "drop" or "token"')
+            raise TextError(f"token is {abbreviated(token)}; give a public word of the vocabulary")
+        raise TextError(f'out_of_vocabulary is {abbreviated(out_of_vocabulary)}; write "drop" or "token"')
     if out_of_vocabulary in ("copy", "keep"):
         raise TextError(
             f"out_of_vocabulary is {out_of_vocabulary!r}: a word without a vector would be published as it "
@@ -122,8 +125,9 @@ def require_policy(out_of_vocabulary: object, token: str | None, vocabulary: Con
             'write "drop", or "token" with a public word to put in its place'
         )
     if out_of_vocabulary not in ("drop", "token"):
-        raise TextError(f'out_of_vocabulary is {brief(out_of_vocabulary)}; write "drop" or "token"')
+        raise TextError(f'out_of_vocabulary is {abbreviated(out_of_vocabulary)}; write "drop" or "token"')
     if out_of_vocabulary == "token" and (token is None or token not in vocabulary):
         raise TextError(
-            f"token is {brief(token)}; out_of_vocabulary = 'token' needs a public word of the vocabulary"
+            f"token is {abbreviated(token)}; out_of_vocabulary = 'token' needs a public word of the "
+            f"vocabulary"
         )

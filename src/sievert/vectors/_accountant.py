@@ -19,7 +19,7 @@ from scipy.special import bdtr, logit
 
 from sievert.arrays import FloatArray
 from sievert.errors import VectorError
-from sievert.numerics import brief, choice, in_nats, log_binomial, number, probability, whole
+from sievert.numerics import abbreviated, choice, in_nats, log_binomial, number, probability, whole
 from sievert.results import Result
 from sievert.vectors._laws import StepLaw, ball, precision, read_level, rounded, threshold
 
@@ -327,7 +327,9 @@ def read_delta(argument: str, value: Any) -> Fraction:
     """δ from 0 to below 1."""
     found = read_distance(argument, value)
     if found >= 1:
-        raise VectorError(f"{argument} is {brief(value)}; it must be below 1, or nothing at all is promised")
+        raise VectorError(
+            f"{argument} is {abbreviated(value)}; it must be below 1, or nothing at all is promised"
+        )
     return found
 
 
@@ -337,7 +339,7 @@ def _order(order: float) -> float:
     except (TypeError, ValueError):
         found = math.nan
     if not 1 < found < math.inf:
-        raise VectorError(f"order is {brief(order)}; a Rényi order here is a finite number above 1")
+        raise VectorError(f"order is {abbreviated(order)}; a Rényi order here is a finite number above 1")
     return found
 
 

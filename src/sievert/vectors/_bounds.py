@@ -12,7 +12,7 @@ from scipy.special import betainc, xlogy
 
 from sievert.arrays import FloatArray
 from sievert.errors import VectorError
-from sievert.numerics import brief, in_nats, instance, non_negative, positive, probability, whole
+from sievert.numerics import abbreviated, in_nats, instance, non_negative, positive, probability, whole
 from sievert.results import Result, guarded
 from sievert.vectors._accountant import MOST_USERS, accountant, read_delta
 from sievert.vectors._codes import MOST_BITS, Codes
@@ -56,7 +56,7 @@ class XDP(Result):
     def tail(self, xi: float) -> PXDP:
         """The loss exceeds a larger ξ' with probability at most delta/(1 - e^(ξ - ξ'))."""
         if not xi > self.xi:
-            raise VectorError(f"xi is {brief(xi)}; it must be above {self.xi:g}")
+            raise VectorError(f"xi is {abbreviated(xi)}; it must be above {self.xi:g}")
         return PXDP(xi, min(1.0, self.delta / -math.expm1(self.xi - xi)))
 
 
@@ -356,7 +356,7 @@ def paper_bounds(bits: int, distance: float, eps: float, delta: float) -> PaperB
     read_delta("delta", delta)
     level = non_negative("eps", eps, VectorError)
     if level > LARGEST_EPS:
-        raise VectorError(f"eps is {brief(eps)}; give at most {LARGEST_EPS:g} nats a bit")
+        raise VectorError(f"eps is {abbreviated(eps)}; give at most {LARGEST_EPS:g} nats a bit")
     account = accountant(bits, distance, level)
     apart = account.distance
     chernoff = alpha_kl(bits, apart, delta)
@@ -558,5 +558,5 @@ def delta_for_population(users: int, expected: float = 1.0) -> float:
 def _positive_delta(delta: object) -> float:
     level = probability("delta", delta, VectorError)
     if level == 0:
-        raise VectorError(f"delta is {brief(delta)}; this bound needs δ above 0 and at most 1")
+        raise VectorError(f"delta is {abbreviated(delta)}; this bound needs δ above 0 and at most 1")
     return level

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from scipy.optimize import brentq
 
 from sievert.errors import VectorError
-from sievert.numerics import brief, choice, positive, whole
+from sievert.numerics import abbreviated, choice, positive, whole
 from sievert.results import Result
 from sievert.vectors._accountant import MOST_USERS, Accountant, accountant, read_delta
 from sievert.vectors._bounds import LARGEST_EPS, alpha_hoeffding, alpha_kl, differing_bits
@@ -110,7 +110,7 @@ def calibrate(
     if users is not None:
         whole("users", users, VectorError, most=MOST_USERS)
     if wanted > LARGEST_EPS * count:
-        raise VectorError(f"xi is {brief(xi)}; give at most {LARGEST_EPS * count:g} for {count} bits")
+        raise VectorError(f"xi is {abbreviated(xi)}; give at most {LARGEST_EPS * count:g} for {count} bits")
     level = float(read_delta("delta", delta))
     plain = accountant(bits, distance, math.inf, values=values)
     vacuous = plain.differs <= level

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sievert.arrays import IntArray, WordArray
 from sievert.errors import VectorError
-from sievert.numerics import brief, whole
+from sievert.numerics import abbreviated, whole
 from sievert.vectors._rows import read_array
 
 __all__ = ["BIT_ORDER", "VERSION", "Codes", "HashIdentity", "pack_bits", "planes_of", "read_codes"]
@@ -78,7 +78,9 @@ class HashIdentity:
             parameters = tuple(sorted(dict(data.get("parameters", {})).items()))
             return cls(**{**data, "parameters": parameters})
         except (TypeError, ValueError) as problem:
-            raise VectorError(f"identity is {brief(data)}; it is no identity of a hash ({problem})") from None
+            raise VectorError(
+                f"identity is {abbreviated(data)}; it is no identity of a hash ({problem})"
+            ) from None
 
     @property
     def short(self) -> str:
@@ -93,8 +95,9 @@ class HashIdentity:
         for key in mine:
             if mine[key] != theirs[key]:
                 raise VectorError(
-                    f"{what} come from another hash: {key} is {brief(theirs[key])} there and "
-                    f"{brief(mine[key])} here; distances between them mean nothing. Hash both with one seed"
+                    f"{what} come from another hash: {key} is {abbreviated(theirs[key])} there and "
+                    f"{abbreviated(mine[key])} here; distances between them mean nothing. Hash both "
+                    f"with one seed"
                 )
 
     def __str__(self) -> str:
@@ -141,7 +144,7 @@ class Codes:
         """Codes from rows of coordinates, each a whole number below `values`."""
         given = read_array("codes", rows, "rows of whole numbers, one row a user", "iub")
         if given.ndim != 2 or not given.shape[1]:
-            raise VectorError(f"codes is {brief(rows)}; give rows of whole numbers, one row a user")
+            raise VectorError(f"codes is {abbreviated(rows)}; give rows of whole numbers, one row a user")
         whole("values", values, VectorError, least=2, most=256)
         if given.size and not (given.min() >= 0 and given.max() < values):
             raise VectorError(f"codes holds {given.max()}; a coordinate is from 0 to {values - 1}")

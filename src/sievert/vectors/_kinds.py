@@ -9,8 +9,8 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from sievert.errors import VectorError
-from sievert.kinds import Count, Noun, Positive, Probability, kind
-from sievert.numerics import brief
+from sievert.kinds import ConfigType, Count, Positive, Probability, variant
+from sievert.numerics import abbreviated
 from sievert.vectors._bounds import LARGEST_EPS
 from sievert.vectors._calibrate import calibrate
 from sievert.vectors._families import LaplaceHash, NoisyHash, SoftSigns, VectorMechanism
@@ -25,7 +25,7 @@ Bits = Annotated[Positive, Field(description="coordinates of a code")]
 Seed = Annotated[Count, Field(description="of the public draw; users and curator use the same")]
 
 
-class HashFamily(Noun, noun="vector-hash"):
+class HashFamily(ConfigType, noun="vector-hash"):
     """The public hash that users and curator share."""
 
     tables_only = True
@@ -38,7 +38,7 @@ class HashFamily(Noun, noun="vector-hash"):
         """The hash for vectors of so many coordinates."""
 
 
-@kind(HashFamily, "hyperplane")
+@variant(HashFamily, "hyperplane")
 class Hyperplane(HashFamily):
     """On which side of random hyperplanes a vector lies: angles."""
 
@@ -51,7 +51,7 @@ class Hyperplane(HashFamily):
         return HyperplaneLSH(dimension, self.bits, self.seed, orthogonal=self.planes == "orthogonal")
 
 
-@kind(HashFamily, "minhash")
+@variant(HashFamily, "minhash")
 class MinHashing(HashFamily):
     """The first item of a set in random orders: Jaccard distance of the items with a non-zero entry."""
 
@@ -61,7 +61,7 @@ class MinHashing(HashFamily):
         return MinHash(dimension, self.bits, self.seed, values=self.values)
 
 
-@kind(HashFamily, "p-stable")
+@variant(HashFamily, "p-stable")
 class Stable(HashFamily):
     """Cells of random projections: Euclidean distance."""
 
@@ -71,7 +71,7 @@ class Stable(HashFamily):
         return PStable(dimension, self.bits, self.seed, width=self.width)
 
 
-class VectorFamily(Noun, noun="vector-mechanism"):
+class VectorFamily(ConfigType, noun="vector-mechanism"):
     """What becomes of a user's vector."""
 
     tables_only = True
@@ -105,7 +105,7 @@ class VectorFamily(Noun, noun="vector-mechanism"):
             raise VectorError("xi and distance go together; delta with them")
         if self.level is not None and self.level > LARGEST_EPS:
             name = "scale" if "scale" in type(self).model_fields else "eps"
-            raise VectorError(f"{name} is {brief(self.level)}; give at most {LARGEST_EPS:g}")
+            raise VectorError(f"{name} is {abbreviated(self.level)}; give at most {LARGEST_EPS:g}")
         return self._made(hashing)
 
 
@@ -115,7 +115,7 @@ def _planes(hashing: LocalityHash, what: str) -> HyperplaneLSH:
     return hashing
 
 
-@kind(VectorFamily, "lsh-response")
+@variant(VectorFamily, "lsh-response")
 class LshResponse(VectorFamily):
     """Every bit of the code is flipped with probability 1/(1 + e^eps); drawn exactly.
 
@@ -146,7 +146,7 @@ class LshResponse(VectorFamily):
         return NoisyHash(hashing, float(f"{found.eps * (1 - 1e-9):.9g}"))
 
 
-@kind(VectorFamily, "soft-sign")
+@variant(VectorFamily, "soft-sign")
 class SoftSign(VectorFamily):
     """Noise on the projections: bits near a hyperplane are noisy, others hardly; drawn exactly."""
 
@@ -171,7 +171,7 @@ class SoftSign(VectorFamily):
         return SoftSigns(planes, float(f"{found * (1 + 1e-5):.6g}"), self.noise, self.clip)
 
 
-@kind(VectorFamily, "laplace-lsh")
+@variant(VectorFamily, "laplace-lsh")
 class LaplaceLsh(VectorFamily):
     """Laplace noise on the vector, then the hash; drawn in floating point."""
 

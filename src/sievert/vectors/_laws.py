@@ -21,7 +21,7 @@ from flint import arb, arb_poly
 
 from sievert.arrays import FloatArray
 from sievert.errors import VectorError
-from sievert.numerics import as_fraction, brief, read_eps, require_float, require_size
+from sievert.numerics import abbreviated, as_fraction, read_eps, require_float, require_size
 
 __all__ = ["PRECISION", "StepLaw", "ball", "precision", "read_level", "rounded", "threshold"]
 
@@ -69,7 +69,7 @@ def read_level(argument: str, value: object) -> Fraction | None:
     except (ValueError, TypeError):
         found = Fraction(-1)
     if found < 0:
-        raise VectorError(f"{argument} is {brief(value)}; it must be a number ≥ 0, or inf")
+        raise VectorError(f"{argument} is {abbreviated(value)}; it must be a number ≥ 0, or inf")
     require_float(argument, found, VectorError)
     return found
 

@@ -21,8 +21,8 @@ from sievert.errors import VectorError
 from sievert.numerics import (
     COMPILED,
     Device,
+    abbreviated,
     advance,
-    brief,
     generator_of,
     instance,
     non_negative,
@@ -176,7 +176,7 @@ def _queries(codes: Codes, queries: Any) -> tuple[Codes, IntArray]:
         found = codes.agreeing(read_codes("queries", rows), "queries")
         return found, np.full(len(found), -1)
     if rows.ndim != 1 or rows.dtype.kind not in "iu":
-        raise VectorError(f"queries is {brief(queries)}; give codes, or a list of rows of the codes")
+        raise VectorError(f"queries is {abbreviated(queries)}; give codes, or a list of rows of the codes")
     if rows.size and not (rows.min() >= 0 and rows.max() < len(codes)):
         raise VectorError(f"queries holds {rows.max()}; rows are from 0 to {len(codes) - 1}")
     return codes.rows(rows), rows.astype(np.int64)
@@ -418,7 +418,7 @@ def estimate_distance(
     flip = 1 / (1 + math.exp(min(level, 700.0))) if level < math.inf else 0.0
     q = flip if noisy == 1 else 2 * flip * (1 - flip)
     if level < SMALLEST_EPS:
-        raise VectorError(f"eps is {brief(eps)}; such codes say nothing about a distance")
+        raise VectorError(f"eps is {abbreviated(eps)}; such codes say nothing about a distance")
     slope = math.tanh(level / 2) ** noisy  # 1 - 2q
     observed = count / total
     tail = (1 - share) / 2

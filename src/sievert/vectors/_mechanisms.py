@@ -20,7 +20,7 @@ from sievert.arrays import FloatArray
 from sievert.channels import Channel
 from sievert.errors import VectorError
 from sievert.mechanisms import randomised_response as response_channel
-from sievert.numerics import brief, choice, instance, non_negative, positive, require_size, whole
+from sievert.numerics import abbreviated, choice, instance, non_negative, positive, require_size, whole
 from sievert.sampling import BitSource, Timing, bit_flips, bit_source, coins, exp_neg, randomised_response
 from sievert.vectors._bounds import LARGEST_EPS
 from sievert.vectors._codes import Codes, pack_bits, read_codes
@@ -129,7 +129,7 @@ def channel(bits: int, eps: float | None = None, *, alpha: object = None, values
     count = whole("bits", bits, VectorError)
     if count > MOST_CHANNEL_BITS or values**count > 2**MOST_CHANNEL_BITS:
         raise VectorError(
-            f"bits is {brief(bits)}; a channel on codes has at most {2**MOST_CHANNEL_BITS:,} inputs, "
+            f"bits is {abbreviated(bits)}; a channel on codes has at most {2**MOST_CHANNEL_BITS:,} inputs, "
             f"{int(MOST_CHANNEL_BITS / math.log2(values))} coordinates of {values} values. The accountant "
             "(sv.vectors.accountant) takes any number"
         )

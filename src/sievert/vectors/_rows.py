@@ -12,7 +12,7 @@ from scipy import sparse
 
 from sievert.arrays import BoolArray, FloatArray
 from sievert.errors import VectorError
-from sievert.numerics import brief, count_of, holds_masked, require_size
+from sievert.numerics import abbreviated, count_of, holds_masked, require_size
 
 __all__ = [
     "Rows",
@@ -77,7 +77,7 @@ def read_array(argument: str, given: Any, words: str, kinds: str = "fiub") -> ND
     except (TypeError, ValueError):
         found = np.empty(0, object)
     if found.dtype.kind not in kinds:
-        raise VectorError(f"{argument} is {brief(given)}; give {words}, none masked")
+        raise VectorError(f"{argument} is {abbreviated(given)}; give {words}, none masked")
     return found
 
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from sievert.errors import SievertError
-from sievert.files import RELEASED, Scenario, check_identity, file_eps
-from sievert.numerics import brief
+from sievert.files import RELEASED, PolicyScenario, check_identity, file_eps
+from sievert.numerics import abbreviated
 from sievert.proofs import Proof, Verification
 from sievert.questions.explain import file_claim
 from sievert.verification._subjects import Asked, Subject, subject_of
@@ -78,10 +78,10 @@ def check_about(
     Examples
     --------
     >>> import sievert as sv
-    >>> from sievert.files import identified
+    >>> from sievert.files import bind_proof
     >>> scenario = sv.load("examples/survey-response.toml")
     >>> proof = sv.worst_leakage(scenario.policy, 1).certificate
-    >>> bool(check_about(identified(proof, scenario), "examples/survey-response.toml"))
+    >>> bool(check_about(bind_proof(proof, scenario), "examples/survey-response.toml"))
     False
     """
     label = check_identity(proof, *paths, **options)
@@ -137,7 +137,7 @@ def _at_another_level(
 
 
 def _chosen(subject: Subject, told: Mapping[str, Any]) -> str:
-    ask = f"; `verify --eps {brief(told['eps'])}` asks for it" if "eps" in told else ""
+    ask = f"; `verify --eps {abbreviated(told['eps'])}` asks for it" if "eps" in told else ""
     return (
         f"its author asked with{_typed(told)}, so that it is about another mechanism than that of the "
         f"file{_own(subject, told)}{ask}"
@@ -172,7 +172,7 @@ def _unchecked(label: Verification, subject: Subject, why: str) -> Verification:
 
 
 def _typed(told: Mapping[str, Any]) -> str:
-    return "".join(f" --{name} {brief(value)}" for name, value in told.items())
+    return "".join(f" --{name} {abbreviated(value)}" for name, value in told.items())
 
 
 def _own(subject: Subject, told: Mapping[str, Any]) -> str:
@@ -180,14 +180,14 @@ def _own(subject: Subject, told: Mapping[str, Any]) -> str:
     scenario = subject.scenario
     if not told or scenario is None:
         return ""
-    if isinstance(scenario, Scenario):
+    if isinstance(scenario, PolicyScenario):
         said = f"{_own_claim(scenario)}, observations = {scenario.observations}"
     else:
         said = scenario.mechanism.words()  # type: ignore[attr-defined]
     return f" (the file itself says {said})"
 
 
-def _own_claim(scenario: Scenario) -> str:
+def _own_claim(scenario: PolicyScenario) -> str:
     """The claim of the file, or the ε of its mechanism, or the mechanism where that keeps none."""
     if scenario.document.claim is not None:
         with suppress(SievertError):
@@ -196,7 +196,10 @@ def _own_claim(scenario: Scenario) -> str:
         return f"ε = {file_eps(scenario):g}"
     mechanism = scenario.document.mechanism
     said = {} if mechanism is None else mechanism.spelled(defaults=True)
-    return ", ".join(f"{key} = {brief(value)}" for key, value in said.items() if value is not None) or "no ε"
+    return (
+        ", ".join(f"{key} = {abbreviated(value)}" for key, value in said.items() if value is not None)
+        or "no ε"
+    )
 
 
 def _plain(content: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from sievert.design import design_question
 from sievert.errors import FileError
-from sievert.files import Described, Scenario, TextScenario, VectorScenario, load
+from sievert.files import DocumentsScenario, PolicyScenario, Scenario, VectorsScenario, load
 from sievert.measures import losses
 from sievert.orders import refinement_questions
 from sievert.proofs import (
@@ -48,9 +48,7 @@ ORDERS = frozenset(
 )
 
 
-def comparison_questions(
-    paths: Sequence[Path], scenarios: Sequence[Described | None]
-) -> tuple[Question, ...]:
+def comparison_questions(paths: Sequence[Path], scenarios: Sequence[Scenario | None]) -> tuple[Question, ...]:
     """Whether the mechanism of the second file can replace that of the first."""
 
     def rebuilt(proof: Proof, told: Mapping[str, Any]) -> Iterable[Asked]:
@@ -61,12 +59,12 @@ def comparison_questions(
 
 
 def _compared(
-    proof: Proof, paths: Sequence[Path], scenarios: Sequence[Described | None]
+    proof: Proof, paths: Sequence[Path], scenarios: Sequence[Scenario | None]
 ) -> list[Mapping[str, Any]]:
     first, second = scenarios
-    if isinstance(first, TextScenario) and isinstance(second, TextScenario):
+    if isinstance(first, DocumentsScenario) and isinstance(second, DocumentsScenario):
         return [*refinement_questions(proof, listed_words(first), listed_words(second))]
-    if isinstance(first, VectorScenario) and isinstance(second, VectorScenario):
+    if isinstance(first, VectorsScenario) and isinstance(second, VectorsScenario):
         found = compare_vectors(first, second).certificate
         return [] if found is None or found.kind != proof.kind else [found.question()]
     loaded: list[Any] = [
@@ -75,7 +73,7 @@ def _compared(
     return [*refinement_questions(proof, *compared_channels(*loaded))]
 
 
-def runs_question(samples: Path, scenario: Scenario | None) -> Question:
+def runs_question(samples: Path, scenario: PolicyScenario | None) -> Question:
     """What runs of a black box show, with the split that their audit was told."""
 
     def rebuilt(proof: Proof, told: Mapping[str, Any]) -> Iterable[Asked]:
@@ -93,7 +91,7 @@ def runs_question(samples: Path, scenario: Scenario | None) -> Question:
 
 
 def questions_of_documents(
-    scenario: TextScenario, path: Path, reports: Sequence[str | Path]
+    scenario: DocumentsScenario, path: Path, reports: Sequence[str | Path]
 ) -> tuple[Question, ...]:
     """Every question about a file with [documents] whose answer has a proof."""
 
@@ -143,7 +141,7 @@ def questions_of_documents(
     )
 
 
-def questions_of_vectors(scenario: VectorScenario, path: Path) -> tuple[Question, ...]:
+def questions_of_vectors(scenario: VectorsScenario, path: Path) -> tuple[Question, ...]:
     """Every question about a file with [vectors] whose answer has a proof."""
     codes = frozenset({CodesProof.kind})
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sievert.files import Scenario, file_eps
+from sievert.files import PolicyScenario, file_eps
 from sievert.limits import guess_questions, worst_leakage_questions
 from sievert.proofs import (
     ApproximateProof,
@@ -38,9 +38,9 @@ from sievert.proofs import (
 from sievert.questions import accuracy_asked, accurate_report, record_belief
 from sievert.questions.design import design_questions
 from sievert.questions.estimate import estimate_question
-from sievert.questions.explain import file_claim, weakest_for_file
+from sievert.questions.explain import file_claim, weakest_claim_for_file
 from sievert.questions.infer import inference_question
-from sievert.release import drawn_proof
+from sievert.release import mechanism_proof
 from sievert.verification._subjects import Asked, Question, reports_of
 
 __all__ = ["questions_of_records"]
@@ -75,12 +75,12 @@ EXPLAINED = CLAIM | {"releases", "within", "centre", "guess", "solve", "accuracy
 
 
 def questions_of_records(
-    scenario: Scenario, path: Path, reports: Sequence[str | Path]
+    scenario: PolicyScenario, path: Path, reports: Sequence[str | Path]
 ) -> tuple[Question, ...]:
     """Every question about one such file whose answer has a proof."""
 
     def drawn(proof: Proof, told: Mapping[str, Any]) -> Iterable[Asked]:
-        found = drawn_proof(scenario)
+        found = mechanism_proof(scenario)
         if not isinstance(found, str) and found.kind == proof.kind:
             yield Asked(found.question())
 
@@ -124,7 +124,7 @@ def questions_of_records(
     )
 
 
-def _explained(scenario: Scenario, proof: Proof, told: Mapping[str, Any]) -> Iterable[Asked]:
+def _explained(scenario: PolicyScenario, proof: Proof, told: Mapping[str, Any]) -> Iterable[Asked]:
     """The claim of the file or of the options; one that is looked for backwards is looked for again."""
     claim = {name: value for name, value in told.items() if name in CLAIM}
     releases = told.get("releases")
@@ -133,7 +133,7 @@ def _explained(scenario: Scenario, proof: Proof, told: Mapping[str, Any]) -> Ite
         explanation = accurate_report(wanted, scenario=scenario, releases=releases).explanation
     elif "guess" in told:
         solve = told.get("solve", "releases" if claim.keys() & {"eps", "rho", "sigma"} else "eps")
-        found = weakest_for_file(scenario, told["guess"], solve, releases, **claim).explanation
+        found = weakest_claim_for_file(scenario, told["guess"], solve, releases, **claim).explanation
         if found is None:
             return
         explanation = found

@@ -8,7 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from sievert.errors import FileError
-from sievert.files import Described, Scenario, TextScenario, VectorScenario, described, load_scenario
+from sievert.files import (
+    DocumentsScenario,
+    PolicyScenario,
+    Scenario,
+    VectorsScenario,
+    described,
+    load_policy_scenario,
+)
 from sievert.proofs import Proof
 from sievert.questions.estimate import reports_named
 
@@ -49,7 +56,7 @@ class Subject:
 
     names: str
     questions: tuple[Question, ...]
-    scenario: Described | None = None
+    scenario: Scenario | None = None
 
 
 def subject_of(*paths: Path, reports: Sequence[str | Path] = ()) -> Subject:
@@ -61,7 +68,7 @@ def subject_of(*paths: Path, reports: Sequence[str | Path] = ()) -> Subject:
         return Subject(names, _of_file(first, paths[0], reports), first)
     from sievert.verification._others import comparison_questions, runs_question
 
-    file = first if isinstance(first, Scenario) else None
+    file = first if isinstance(first, PolicyScenario) else None
     runs = (runs_question(paths[-1], file),) if scenarios[-1] is None else ()
     if len(paths) == 1:
         return Subject(names, runs)
@@ -71,25 +78,25 @@ def subject_of(*paths: Path, reports: Sequence[str | Path] = ()) -> Subject:
 
 
 def reports_of(
-    scenario: Described, given: Sequence[str | Path], told: Mapping[str, Any]
+    scenario: Scenario, given: Sequence[str | Path], told: Mapping[str, Any]
 ) -> Sequence[str | Path]:
     """The reports of an estimate: those given, else the one that the proof names, else the file's own."""
     return given or (reports_named(scenario, str(told["reports"])) if "reports" in told else ())
 
 
-def _scenario(path: Path) -> Described | None:
+def _scenario(path: Path) -> Scenario | None:
     """What a TOML file describes; None for runs or a channel."""
-    return (described(path) or load_scenario(path)) if path.suffix == ".toml" else None
+    return (described(path) or load_policy_scenario(path)) if path.suffix == ".toml" else None
 
 
-def _of_file(scenario: Described, path: Path, reports: Sequence[str | Path]) -> tuple[Question, ...]:
-    if isinstance(scenario, Scenario):
+def _of_file(scenario: Scenario, path: Path, reports: Sequence[str | Path]) -> tuple[Question, ...]:
+    if isinstance(scenario, PolicyScenario):
         from sievert.verification._records import questions_of_records
 
         return questions_of_records(scenario, path, reports)
     from sievert.verification._others import questions_of_documents, questions_of_vectors
 
-    if isinstance(scenario, TextScenario):
+    if isinstance(scenario, DocumentsScenario):
         return questions_of_documents(scenario, path, reports)
-    assert isinstance(scenario, VectorScenario)
+    assert isinstance(scenario, VectorsScenario)
     return questions_of_vectors(scenario, path)

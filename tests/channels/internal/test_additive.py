@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sievert as sv
-from sievert.channels import _additive
+from sievert.channels import _convolution
 
 
 def test_long_kernels_go_through_fourier_transforms() -> None:
@@ -15,7 +15,7 @@ def test_long_kernels_go_through_fourier_transforms() -> None:
     channel, ring = sv.Channel.from_noise(kernel, 500), sv.Channel.from_noise(kernel, 600, 7, cyclic=True)
     around = np.random.default_rng(3).random(600)
     for limit in (10**9, 0):
-        with patch.object(_additive, "LARGEST_DIRECT", limit):
+        with patch.object(_convolution, "LARGEST_DIRECT", limit):
             assert channel.matvec(right) == pytest.approx(channel.matrix @ right, rel=1e-12)
             assert channel.rmatvec(left) == pytest.approx(left @ channel.matrix, rel=1e-12)
             assert ring.matvec(around) == pytest.approx(ring.matrix @ around, rel=1e-12)

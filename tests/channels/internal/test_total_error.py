@@ -4,10 +4,10 @@ from fractions import Fraction
 
 import pytest
 
-from sievert.channels import GaussianLaw, GeometricLaw, NoiseLaw, Privacy, StaircaseLaw, total_error
+from sievert.channels import EpsilonOrAlpha, GaussianLaw, GeometricLaw, NoiseLaw, StaircaseLaw, total_error
 from sievert.channels import _total_error as module
 
-LAWS = [GeometricLaw(Privacy(0.5, None)), GaussianLaw(Fraction(3)), StaircaseLaw(Fraction(1), 3)]
+LAWS = [GeometricLaw(EpsilonOrAlpha(0.5, None)), GaussianLaw(Fraction(3)), StaircaseLaw(Fraction(1), 3)]
 
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.words())

@@ -10,7 +10,7 @@ import sievert as sv
 from sievert.design import _interior
 from sievert.design._interior import (
     Breakdown,
-    Piece,
+    DesignComponent,
     block_order,
     columns_on,
     cut,
@@ -35,17 +35,17 @@ def loss_of(points: np.ndarray, kind: str) -> np.ndarray:
     return {"distance": apart, "squared": apart**2, "bayes": (apart > 0).astype(float)}[kind]
 
 
-def piece_of(metric: sv.Metric, eps: float, prior: np.ndarray, loss: np.ndarray) -> Piece:
+def piece_of(metric: sv.Metric, eps: float, prior: np.ndarray, loss: np.ndarray) -> DesignComponent:
     """The whole of a metric as one piece: a tree by its edges, all pairs otherwise."""
     rows, columns = np.triu_indices(metric.size, 1)
     pairs, lengths = np.column_stack([rows, columns]), metric.matrix[rows, columns]
     if metric.edges is not None:
         pairs, lengths = metric.edges.pairs, metric.edges.lengths
     every = np.arange(metric.size), np.arange(len(pairs))
-    return Piece(every[0], pairs, eps * lengths, every[1], costs(prior, loss), loss)
+    return DesignComponent(every[0], pairs, eps * lengths, every[1], costs(prior, loss), loss)
 
 
-def small_problems() -> list[Piece]:
+def small_problems() -> list[DesignComponent]:
     rng = np.random.default_rng(1)
     scattered = rng.random((12, 2)) * 4
     tree = sv.metrics.from_graph([(0, 1), (0, 2), (0, 3), (3, 4), (3, 5), (5, 6)])
@@ -58,7 +58,7 @@ def small_problems() -> list[Piece]:
 
 
 @pytest.mark.parametrize("piece", small_problems(), ids=["grid", "scattered", "tree", "signed"])
-def test_bounds_hold_at_every_step(piece: Piece) -> None:
+def test_bounds_hold_at_every_step(piece: DesignComponent) -> None:
     search = _interior.Search(piece)
     rest = search.cost - search.prices
     assert search.pairs.spread(search.y) == pytest.approx(rest, abs=1e-12 * abs(rest).max())

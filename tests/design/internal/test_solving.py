@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import sievert as sv
-from sievert.design import _solving
+from sievert.design import _solve
 
 
 def fails(*arguments: object, **options: object) -> None:
@@ -14,7 +14,7 @@ def fails(*arguments: object, **options: object) -> None:
 
 
 def test_a_program_that_fails_leaves_an_honest_gap(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_solving, "lazy_program", fails)
+    monkeypatch.setattr(_solve, "lazy_program", fails)
     metric = sv.metrics.euclidean([(0, 0), (1, 0), (0, 1), (2, 2)])
     best = sv.optimal_mechanism(metric, 1.0, None, sv.losses.distance(metric))
     assert best.certificate.verify().holds and best.gap > 0.1 and "time limit" in best.method
@@ -32,8 +32,8 @@ def _parents(shape: str, size: int, rng: np.random.Generator) -> np.ndarray:
 
 @pytest.mark.parametrize("kind", ["random", "signed"])
 def test_the_optimum_of_a_tree_is_found(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_solving, "LARGEST_EXACT", 100)
-    monkeypatch.setattr(_solving, "LARGEST_TREE", 100)
+    monkeypatch.setattr(_solve, "LARGEST_EXACT", 100)
+    monkeypatch.setattr(_solve, "LARGEST_TREE", 100)
     rng = np.random.default_rng(11)
     parent = _parents("any", 22, rng)
     away = np.zeros((22, 22))
@@ -54,8 +54,8 @@ def test_the_optimum_of_a_tree_is_found(kind: str, monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize("kind", ["random", "skewed", "few actions"])
 def test_the_optimum_of_a_line_is_found(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_solving, "LARGEST_EXACT", 100)
-    monkeypatch.setattr(_solving, "LARGEST_TREE", 100)
+    monkeypatch.setattr(_solve, "LARGEST_EXACT", 100)
+    monkeypatch.setattr(_solve, "LARGEST_TREE", 100)
     rng = np.random.default_rng(7)
     points = np.sort(rng.permutation(60)[:24]).tolist()
     metric = sv.metrics.line(points)

@@ -8,22 +8,22 @@ import pytest
 
 import sievert as sv
 from sievert.channels import (
-    CellNoise,
+    EpsilonOrAlpha,
     GaussianLaw,
     GeometricLaw,
-    Privacy,
+    HistogramNoise,
     StaircaseLaw,
     total_error,
 )
 from sievert.estimation import estimate_table
 
-GEOMETRIC = GeometricLaw(Privacy(0.5, None, exact_eps=Fraction(1, 2)))
+GEOMETRIC = GeometricLaw(EpsilonOrAlpha(0.5, None, exact_eps=Fraction(1, 2)))
 GAUSSIAN = GaussianLaw(Fraction(3, 2))
 
 
 def histogram(cells, records, law, limits=None, adjacency="replace"):
     policy = sv.Policy.differential(list(range(cells)), records, adjacency=adjacency)
-    return CellNoise(sv.Query.histogram().statistic(policy), law, limits), policy
+    return HistogramNoise(sv.Query.histogram().statistic(policy), law, limits), policy
 
 
 @pytest.mark.parametrize("law", [GEOMETRIC, GAUSSIAN, StaircaseLaw(Fraction(1), 2)])

@@ -8,8 +8,8 @@ import pytest
 from mpmath import exp, mp, mpf, sinh, sqrt
 
 import sievert as sv
-from sievert.mechanisms import noise_on_cells
-from sievert.release._errors import errors
+from sievert.mechanisms import geometric_table_noise
+from sievert.release._accuracy import errors
 from tests.laws.test_precision_claims import EPSILONS
 
 ONE_NUMBER = sv.Query.count([1]).statistic(sv.Policy.differential([0, 1], 10))
@@ -25,7 +25,7 @@ def digits(many_digits):
 @pytest.mark.parametrize("eps", EPSILONS)
 def test_errors_of_added_noise(agrees, eps):
     step = Fraction(str(eps))
-    found = errors(noise_on_cells(ONE_NUMBER, Fraction(1), step), 0.95)
+    found = errors(geometric_table_noise(ONE_NUMBER, Fraction(1), step), 0.95)
     agrees(found.sd, 1 / (sqrt(2) * sinh(mpf(str(eps)) / 2)))
     agrees(found.mean, 1 / sinh(mpf(str(eps))))
     decay = exp(-mpf(str(eps)))

@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from sievert.limits._guesses import best_guess, coded_response_guess, repeated_response_guess
+from sievert.limits._complete_guess import best_guess, coded_response_guess, repeated_response_guess
 from sievert.limits.promises import ApproximateClaim
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sievert as sv
-from sievert.limits import _methods as ladder
+from sievert.limits import _component_solvers as ladder
 from sievert.limits import space_of, worst_leakage
 from sievert.policies import Policy
 from sievert.proofs import WorstLeakageProof
@@ -141,7 +141,7 @@ def test_very_many_pairs_are_bounded_without_their_blocks(monkeypatch: pytest.Mo
     monkeypatch.setattr(ladder, "decompose", None)  # not called
     for symmetries in ((), policy.exchanges):
         space = replace(space_of(policy.adjacency()), symmetries=symmetries)
-        found = ladder.climb(space, Fraction(1, 2))
+        found = ladder.solve_component(space, Fraction(1, 2))
         proof = WorstLeakageProof(space.proof, Fraction(1, 2), found.upper, found.lower)
         lower, upper = proof.bounds()
         assert float(lower) <= dense.upper.factor and dense.lower.factor <= float(upper)
@@ -157,4 +157,4 @@ def test_packing_is_all_that_is_known_of_wide_thresholds(values: int, threshold:
     space = space_of(sv.secrets.threshold(range(values), threshold))
     assert ladder.is_only_packed(space) == packed
     if packed:
-        assert ladder.climb(space, Fraction(1, 2)).method == "packing bound"
+        assert ladder.solve_component(space, Fraction(1, 2)).method == "packing bound"

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from sievert import Policy, worst_leakage
-from sievert.limits._rows import closed_bounds
+from sievert.limits._long_lines import closed_bounds
 from sievert.spaces import Graph, metrics, secrets
 
 EPS = [Fraction(1, 10), Fraction(1), Fraction(4)]

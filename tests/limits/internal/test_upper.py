@@ -3,7 +3,7 @@
 import pytest
 
 import sievert as sv
-from sievert.limits._upper import is_by_programs
+from sievert.limits._guess_upper_bound import is_by_programs
 
 
 @pytest.mark.parametrize(

@@ -34,8 +34,8 @@ def test_the_last_answer_about_a_large_policy_is_kept(monkeypatch: pytest.Monkey
 
 def test_what_the_policy_allows_is_solved_once(tmp_path, monkeypatch):
     """The database, the promise and the bound on the guess ask the same of one space."""
-    solved, climb = [], worst.climb
-    monkeypatch.setattr(worst, "climb", lambda *given: solved.append(given) or climb(*given))
+    solved, climb = [], worst.solve_component
+    monkeypatch.setattr(worst, "solve_component", lambda *given: solved.append(given) or climb(*given))
     (tmp_path / "town.toml").write_text(TOWN)
     found = sv.audit(tmp_path / "town.toml")
     assert found.worst is not None and found.worst.exact is not None

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import sievert as sv
-from sievert.measures import _columns
+from sievert.measures import _output_values
 
 
 def test_a_guess_at_all_bits_is_taken_bit_by_bit(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -12,7 +12,7 @@ def test_a_guess_at_all_bits_is_taken_bit_by_bit(monkeypatch: pytest.MonkeyPatch
     prior = np.random.default_rng(2).dirichlet(np.full(64, 0.3))
     small = sv.vectors.channel(6, 1.0)
     expected = sv.posterior_vulnerability(small, prior).value
-    monkeypatch.setattr(_columns, "_is_small", lambda channel: False)
+    monkeypatch.setattr(_output_values, "_is_small", lambda channel: False)
     found = sv.posterior_vulnerability(sv.vectors.channel(6, 1.0), prior).value
     assert float(found) == pytest.approx(float(expected), rel=1e-13)
     listed = np.zeros(2**12)

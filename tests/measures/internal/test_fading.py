@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sievert.measures._fading import faded
+from sievert.measures._smoothed_prior import smoothed_prior
 from sievert.spaces import Metric, metrics, secrets
 
 LEVELS = st.sampled_from([0.0, 1e-9, 0.3, 2.0, math.inf])
@@ -40,5 +40,5 @@ def test_closed_sums_agree_with_distances(
         belief = weights / weights.sum()
         plain = space if isinstance(space, Metric) else secrets.edges(space.nodes, space.labelled_edges())
         metric = Metric(plain.matrix) if isinstance(plain, Metric) else plain.metric()
-        found = np.array(faded(space, eps, belief))
+        found = np.array(smoothed_prior(space, eps, belief))
         np.testing.assert_allclose(found, by_distances(metric, eps, belief), rtol=1e-12, atol=0)

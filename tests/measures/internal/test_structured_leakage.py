@@ -21,9 +21,9 @@ from sievert.errors import TooLargeError
 
 KINDS = sorted(testing.STRUCTURED)
 LIMITS = {
-    "sievert.measures._columns.BLOCK_ENTRIES": 0,
-    "sievert.measures._columns.SMALL_RESPONSE": 0,
-    "sievert.measures._columns.CHUNK": 2,
+    "sievert.measures._output_values.BLOCK_ENTRIES": 0,
+    "sievert.measures._output_values.SMALL_RESPONSE": 0,
+    "sievert.measures._output_values.CHUNK": 2,
     "sievert.measures._capacities.SMALL_MATRIX": 0,
     "sievert.measures._vulnerability.LARGEST_COLUMNS": 0,
     "sievert.measures._vulnerability.LARGEST_VECTOR": 0,

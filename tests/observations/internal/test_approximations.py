@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sievert as sv
-from sievert.observations._approximations import _expectation, _normal_expectation, confusion_bounds
+from sievert.observations._error_bounds import _expectation, _normal_expectation, confusion_bounds
 
 
 def random_channel(rows: int, columns: int, seed: int, least: float = 0.0) -> sv.Channel:

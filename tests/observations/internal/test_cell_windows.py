@@ -10,22 +10,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sievert.channels import GaussianLaw, GeometricLaw, NoiseLaw, Privacy, StaircaseLaw
-from sievert.observations import Ratios, _cell_windows, ratios_after
+from sievert.channels import EpsilonOrAlpha, GaussianLaw, GeometricLaw, NoiseLaw, StaircaseLaw
+from sievert.observations import LikelihoodRatioLaw, _cell_windows, likelihood_ratio_law
 from sievert.observations._cell_windows import largest_window
 
-GEOMETRIC = GeometricLaw(Privacy(0.5, None))
+GEOMETRIC = GeometricLaw(EpsilonOrAlpha(0.5, None))
 LAWS = [GEOMETRIC, GaussianLaw(Fraction(2)), StaircaseLaw(Fraction(1), 3)]
 UNEVEN = [0.05, 0.3, 0.1, 0.35, 0.2]
 
 
-def every_combination(ratios: Ratios, cells: int) -> tuple[np.ndarray, np.ndarray]:
+def every_combination(ratios: LikelihoodRatioLaw, cells: int) -> tuple[np.ndarray, np.ndarray]:
     """Ratios [cell, combination] under "nobody", and chances."""
     places = np.array(list(product(range(len(ratios.logs)), repeat=cells))).T
     return np.exp(ratios.logs[places]), np.exp(ratios.log_pmf[places].sum(axis=0))
 
 
-def by_list(ratios: Ratios, beliefs: list[float], width: int) -> float:
+def by_list(ratios: LikelihoodRatioLaw, beliefs: list[float], width: int) -> float:
     shown, chances = every_combination(ratios, len(beliefs))
     sums = np.array(beliefs)[:, None] * shown
     windows = [sums[i : i + width].sum(axis=0) for i in range(len(beliefs) - width + 1)]
@@ -37,7 +37,7 @@ def by_list(ratios: Ratios, beliefs: list[float], width: int) -> float:
 @pytest.mark.parametrize("width", [1, 2, 3, 5])
 def test_windows_are_those_of_every_combination(law: NoiseLaw, beliefs: list[float], width: int) -> None:
     for releases in (1, 2):
-        ratios = ratios_after(law, 1, releases)
+        ratios = likelihood_ratio_law(law, 1, releases)
         if len(ratios.logs) > 9:
             continue
         true = by_list(ratios, beliefs, width)
@@ -51,7 +51,7 @@ def test_windows_are_those_of_every_combination(law: NoiseLaw, beliefs: list[flo
 
 @pytest.mark.parametrize("work", [40_000, 3_000, 0])
 def test_rounded_ratios_and_independent_windows_enclose(work: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    ratios = ratios_after(GEOMETRIC, 1, 7)
+    ratios = likelihood_ratio_law(GEOMETRIC, 1, 7)
     even, uneven = np.full(5, 0.2), np.array(UNEVEN)
     true = [by_list(ratios, beliefs.tolist(), 2) for beliefs in (even, uneven)]
     monkeypatch.setattr(_cell_windows, "LARGEST_WORK", work)
@@ -62,7 +62,7 @@ def test_rounded_ratios_and_independent_windows_enclose(work: int, monkeypatch: 
 
 
 def test_settled_cells_are_those_followed_to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    ratios, beliefs = ratios_after(GEOMETRIC, 1, 2), np.full(300, 1 / 300)
+    ratios, beliefs = likelihood_ratio_law(GEOMETRIC, 1, 2), np.full(300, 1 / 300)
     settled = largest_window(ratios, beliefs, 3)
     monkeypatch.setattr(_cell_windows, "SETTLED", -1.0)
     monkeypatch.setattr(_cell_windows, "MOST_STEPS", 10**6)
@@ -75,9 +75,11 @@ def test_settled_cells_are_those_followed_to_the_end(monkeypatch: pytest.MonkeyP
 @given(
     st.lists(st.sampled_from([0.05, 0.1, 0.3]), min_size=3, max_size=8),
     st.integers(1, 3),
-    st.sampled_from([ratios_after(GEOMETRIC, 1, n) for n in (1, 3, 12)]),
+    st.sampled_from([likelihood_ratio_law(GEOMETRIC, 1, n) for n in (1, 3, 12)]),
 )
-def test_windows_read_the_same_from_the_right(beliefs: list[float], width: int, ratios: Ratios) -> None:
+def test_windows_read_the_same_from_the_right(
+    beliefs: list[float], width: int, ratios: LikelihoodRatioLaw
+) -> None:
     forward, backward = (largest_window(ratios, np.array(b), width) for b in (beliefs, beliefs[::-1]))
     assert forward is not None and backward is not None
     assert forward.lower <= backward.upper * (1 + 1e-12) and backward.lower <= forward.upper * (1 + 1e-12)

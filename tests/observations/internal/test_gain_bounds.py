@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sievert as sv
-from sievert.channels import GeometricLaw, NoiseLaw, Privacy, SumNoise
-from sievert.measures import Nearness, Windows
-from sievert.observations import RecordView, record_view
-from sievert.observations._gain_bounds import Classes, told
+from sievert.channels import EpsilonOrAlpha, GeometricLaw, NoiseLaw, ScalarNoise
+from sievert.measures import Closeness, WithinRadius
+from sievert.observations import TableLikelihood, likelihood_of
+from sievert.observations._contribution_classes import ContributionClasses, value_given_class
 from sievert.policies import Statistic
 
 
@@ -23,7 +23,7 @@ def test_nearness_is_closeness_without_a_table() -> None:
     rng = np.random.default_rng(2)
     positions = rng.permutation(np.cumsum(rng.integers(1, 5, size=8))).astype(float)
     metric = sv.metrics.line(positions.tolist())
-    near, table = Nearness(metric.points, positions, "closeness"), sv.gains.closeness(metric)
+    near, table = Closeness(metric.points, positions, "closeness"), sv.gains.closeness(metric)
     joint = rng.dirichlet(np.ones(8), size=5).T
     assert near.values(joint) == pytest.approx(table.values(joint), rel=1e-12)
     assert near.best(joint) == table.best(joint)
@@ -32,24 +32,26 @@ def test_nearness_is_closeness_without_a_table() -> None:
     assert near.sole_best(np.full(8, 1 / 8)) is None
     shuffled = near.for_secrets(tuple(metric.points[::-1]))
     assert shuffled.values(joint[::-1]) == pytest.approx(table.values(joint), rel=1e-12)
-    assert isinstance(sv.gains.closeness(sv.metrics.line(range(4000))), Nearness)
+    assert isinstance(sv.gains.closeness(sv.metrics.line(range(4000))), Closeness)
     place = np.array([0, 0, 1, 1, 1, 2, 3, 3])
-    classes = Classes(np.zeros(4, np.int64), np.arange(4), place, joint[:, 0])
+    classes = ContributionClasses(np.zeros(4, np.int64), np.arange(4), place, joint[:, 0])
     for adversary in (near, sv.losses.shannon(8), sv.losses.guessing(8)):
         listed = float(adversary.values(classes.columns()).sum())
-        assert told(adversary, classes) == pytest.approx(listed, rel=1e-12)
+        assert value_given_class(adversary, classes) == pytest.approx(listed, rel=1e-12)
 
 
-def line(amounts: Sequence[int], law: NoiseLaw | float, belief: Sequence[float] | None = None) -> RecordView:
+def line(
+    amounts: Sequence[int], law: NoiseLaw | float, belief: Sequence[float] | None = None
+) -> TableLikelihood:
     """Values at amounts of a sum."""
     places = np.array(amounts, dtype=np.int64)
     statistic = Statistic((), ((),), np.zeros(len(places), np.int64), places, Fraction(1), "sum")
-    noise = SumNoise(statistic, GeometricLaw(Privacy(law, None)) if isinstance(law, float) else law)
-    return record_view(noise, np.full(len(places), 1 / len(places)) if belief is None else np.array(belief))
+    noise = ScalarNoise(statistic, GeometricLaw(EpsilonOrAlpha(law, None)) if isinstance(law, float) else law)
+    return likelihood_of(noise, np.full(len(places), 1 / len(places)) if belief is None else np.array(belief))
 
 
-def windows(positions: Sequence[float], radius: float) -> Windows:
-    return Windows(tuple(positions), np.array(positions, dtype=np.float64), radius, "windows")
+def windows(positions: Sequence[float], radius: float) -> WithinRadius:
+    return WithinRadius(tuple(positions), np.array(positions, dtype=np.float64), radius, "windows")
 
 
 @st.composite
@@ -77,7 +79,7 @@ def test_what_is_told_by_a_class() -> None:
     """Values of one amount are never told apart: the limit is the best window of each amount."""
     view = line([0, 1, 0, 1, 0, 1], 0.5, [0.1, 0.3, 0.2, 0.1, 0.2, 0.1])
     for radius, limit in [(0, 0.5), (1, 0.8), (2, 1.0), (math.inf, 1.0)]:
-        assert told(windows(range(6), radius), view.classes) == pytest.approx(limit, rel=1e-14)
+        assert value_given_class(windows(range(6), radius), view.classes) == pytest.approx(limit, rel=1e-14)
         for releases in (1, 50):
             listed = view.gain(sv.gains.within(sv.metrics.line(6), radius), releases)
             found = view.gain(windows(range(6), radius), releases)
@@ -89,5 +91,5 @@ def test_what_is_told_by_a_class() -> None:
 def test_what_is_told_as_by_a_table(drawn: tuple[list[int], list[float], list[float], float]) -> None:
     amounts, positions, belief, radius = drawn
     classes = line(amounts, 0.5, belief).classes
-    listed = told(sv.gains.within(sv.metrics.line(positions), radius), classes)
-    assert told(windows(positions, radius), classes) == pytest.approx(listed, rel=1e-13)
+    listed = value_given_class(sv.gains.within(sv.metrics.line(positions), radius), classes)
+    assert value_given_class(windows(positions, radius), classes) == pytest.approx(listed, rel=1e-13)

@@ -12,15 +12,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sievert as sv
-from sievert.channels import CellNoise, GeometricLaw, NoiseLaw, Privacy
-from sievert.observations import Ratios, RecordView, ratios_after, record_view
-from sievert.observations._largest import Weights, expected_largest, expected_top, largest, top, top_of_kinds
+from sievert.channels import EpsilonOrAlpha, GeometricLaw, HistogramNoise, NoiseLaw
+from sievert.observations import LikelihoodRatioLaw, TableLikelihood, likelihood_of, likelihood_ratio_law
+from sievert.observations._max_of_ratios import (
+    Weights,
+    expected_largest,
+    expected_top,
+    largest,
+    top,
+    top_of_kinds,
+)
 from sievert.policies import statistic_of_cells
 
-GEOMETRIC = GeometricLaw(Privacy(0.5, None))
+GEOMETRIC = GeometricLaw(EpsilonOrAlpha(0.5, None))
 
 
-def every_combination(ratios: Ratios, cells: int) -> tuple[np.ndarray, np.ndarray]:
+def every_combination(ratios: LikelihoodRatioLaw, cells: int) -> tuple[np.ndarray, np.ndarray]:
     """Ratios [cell, combination] under "nobody", and chances."""
     places = np.array(list(product(range(len(ratios.logs)), repeat=cells))).T
     return np.exp(ratios.logs[places]), np.exp(ratios.log_pmf[places].sum(axis=0))
@@ -35,7 +42,7 @@ def test_tries_of_cells_with_several_values(data: st.DataObject) -> None:
     other = np.array(data.draw(st.lists(draw, max_size=2)))
     total = sum(float(k.sum()) for k in kinds) + float(other.sum())
     tries = data.draw(st.integers(1, sum(sizes) + len(other)))
-    ratios = ratios_after(GEOMETRIC, 1, data.draw(st.integers(1, 4)))
+    ratios = likelihood_ratio_law(GEOMETRIC, 1, data.draw(st.integers(1, 4)))
     shown, chances = every_combination(ratios, len(kinds))
     values = [b * row for kind, row in zip(kinds, shown, strict=True) for b in kind]
     values += [np.full(len(chances), b) for b in other]
@@ -52,14 +59,14 @@ ratio_laws = st.lists(
 )
 
 
-def law_of(drawn: list[tuple[int, int]]) -> Ratios:
+def law_of(drawn: list[tuple[int, int]]) -> LikelihoodRatioLaw:
     """Any law with E ρ = 1, as ratios have."""
     drawn = sorted(drawn)
     logs = np.array([a for a, _ in drawn]) * 0.4
     chances = np.array([w for _, w in drawn], float)
     chances /= chances.sum()
     logs -= math.log(float(chances @ np.exp(logs)))
-    return Ratios(logs, np.log(chances))
+    return LikelihoodRatioLaw(logs, np.log(chances))
 
 
 @given(ratio_laws, st.lists(st.integers(1, 6), min_size=1, max_size=4), st.integers(0, 4), st.integers(1, 5))
@@ -94,17 +101,17 @@ def test_rounded_beliefs_keep_their_number_and_nearly_their_sum() -> None:
 
 
 def geometric(eps: float) -> GeometricLaw:
-    return GeometricLaw(Privacy(eps, None))
+    return GeometricLaw(EpsilonOrAlpha(eps, None))
 
 
 def table(
     cells: int | Sequence[int | None], law: NoiseLaw | float, belief: Sequence[float] | None = None
-) -> RecordView:
+) -> TableLikelihood:
     """Values in cells; None is in no cell."""
     listed = list(range(cells)) if isinstance(cells, int) else list(cells)
     statistic = statistic_of_cells([None if c is None else (c,) for c in listed], ("cell",), "histogram")
-    noise = CellNoise(statistic, geometric(law) if isinstance(law, float) else law)
-    return record_view(noise, even(len(listed)) if belief is None else np.array(belief))
+    noise = HistogramNoise(statistic, geometric(law) if isinstance(law, float) else law)
+    return likelihood_of(noise, even(len(listed)) if belief is None else np.array(belief))
 
 
 def even(size: int) -> np.ndarray:
@@ -113,15 +120,15 @@ def even(size: int) -> np.ndarray:
 
 def test_many_different_beliefs_are_enclosed() -> None:
     """More beliefs than are sorted: rounded together and apart, with a narrow interval around the truth."""
-    from sievert.observations import _largest
+    from sievert.observations import _max_of_ratios
 
     belief = np.random.default_rng(3).exponential(size=400)
     view = table(400, 0.3, belief / belief.sum())
     exact = view.gain(sv.gains.identity(400), 30)
     several = view.gain(sv.gains.tries(400, 3), 30)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_largest, "LARGEST_EVENTS", 4_000)
-        patch.setattr(_largest, "LARGEST_WORK", 400_000)
+        patch.setattr(_max_of_ratios, "LARGEST_EVENTS", 4_000)
+        patch.setattr(_max_of_ratios, "LARGEST_WORK", 400_000)
         rounded = view.gain(sv.gains.identity(400), 30)
         fewer = view.gain(sv.gains.tries(400, 3), 30)
     assert exact.exact and not rounded.exact

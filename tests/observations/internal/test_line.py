@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 import sievert as sv
-from sievert.channels import GaussianLaw, GeometricLaw, NoiseLaw, Privacy, StaircaseLaw, SumNoise
-from sievert.measures import Adversary, Nearness
-from sievert.observations import RecordView, record_view
+from sievert.channels import EpsilonOrAlpha, GaussianLaw, GeometricLaw, NoiseLaw, ScalarNoise, StaircaseLaw
+from sievert.measures import Closeness, GainFunction
+from sievert.observations import TableLikelihood, likelihood_of
 from sievert.policies import Statistic
 
 LAWS = [
-    GeometricLaw(Privacy(0.3, None)),
-    GeometricLaw(Privacy(1.5, None)),
+    GeometricLaw(EpsilonOrAlpha(0.3, None)),
+    GeometricLaw(EpsilonOrAlpha(1.5, None)),
     GaussianLaw(Fraction(3, 4)),
     GaussianLaw(Fraction(5, 2)),
     StaircaseLaw(Fraction(1), 4),
@@ -25,15 +25,15 @@ LAWS = [
 ]
 
 
-def line(amounts: Sequence[int], law: NoiseLaw, belief: Sequence[float] | None = None) -> RecordView:
+def line(amounts: Sequence[int], law: NoiseLaw, belief: Sequence[float] | None = None) -> TableLikelihood:
     """Values at amounts of a sum."""
     places = np.array(amounts, dtype=np.int64)
     statistic = Statistic((), ((),), np.zeros(len(places), np.int64), places, Fraction(1), "sum")
     even = np.full(len(places), 1 / len(places))
-    return record_view(SumNoise(statistic, law), even if belief is None else np.array(belief))
+    return likelihood_of(ScalarNoise(statistic, law), even if belief is None else np.array(belief))
 
 
-def by_outputs(view: RecordView, adversary: Adversary, releases: int) -> float:
+def by_outputs(view: TableLikelihood, adversary: GainFunction, releases: int) -> float:
     """Every combination of outputs, straight from the probabilities of the noise."""
     amounts, law = view.noise.statistic.amount, view.noise.law
     reach = law.beyond(math.log(1e-13))
@@ -45,7 +45,7 @@ def by_outputs(view: RecordView, adversary: Adversary, releases: int) -> float:
     return float(adversary.values(joint).sum())
 
 
-def adversaries(size: int) -> list[Adversary]:
+def adversaries(size: int) -> list[GainFunction]:
     names = range(size)
     return [
         sv.gains.identity(names),
@@ -53,7 +53,7 @@ def adversaries(size: int) -> list[Adversary]:
         sv.gains.within(sv.metrics.line(names), 1),
         sv.gains.property(names, [0, 1]),
         sv.gains.closeness(sv.metrics.line(names)),
-        Nearness(names, np.arange(float(size)), "nearness"),
+        Closeness(names, np.arange(float(size)), "nearness"),
         sv.losses.shannon(names),
         sv.losses.guessing(names),
     ]
@@ -61,7 +61,7 @@ def adversaries(size: int) -> list[Adversary]:
 
 @pytest.mark.parametrize("law", [LAWS[0], LAWS[4]], ids=repr)
 def test_what_is_bounded_encloses_the_gain(law: NoiseLaw, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sievert.observations._line.LARGEST_CHANNEL", 0)
+    monkeypatch.setattr("sievert.observations._scalar_grid.LARGEST_CHANNEL", 0)
     for view in (line(range(5), law), line(range(5), law, [0.1, 0.4, 0.1, 0.2, 0.2])):
         for adversary in adversaries(5):
             found = view.gain(adversary, 2)

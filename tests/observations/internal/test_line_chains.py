@@ -10,10 +10,16 @@ import numpy as np
 import pytest
 
 import sievert as sv
-from sievert.channels import GaussianLaw, GeometricLaw, NoiseLaw, Privacy, StaircaseLaw, SumNoise
-from sievert.measures import Adversary
-from sievert.observations import RecordView, record_view
-from sievert.observations._line_chains import best_value, chained, equal_windows, longest_windows, told_apart
+from sievert.channels import EpsilonOrAlpha, GaussianLaw, GeometricLaw, NoiseLaw, ScalarNoise, StaircaseLaw
+from sievert.measures import GainFunction
+from sievert.observations import TableLikelihood, likelihood_of
+from sievert.observations._neighbour_chains import (
+    best_value,
+    chain_bound,
+    equal_windows,
+    longest_windows,
+    total_variation,
+)
 from sievert.policies import Statistic
 
 
@@ -24,8 +30,8 @@ def test_equal_windows_are_told_from_others() -> None:
 
 
 LAWS = [
-    GeometricLaw(Privacy(0.3, None)),
-    GeometricLaw(Privacy(1.5, None)),
+    GeometricLaw(EpsilonOrAlpha(0.3, None)),
+    GeometricLaw(EpsilonOrAlpha(1.5, None)),
     GaussianLaw(Fraction(3, 4)),
     GaussianLaw(Fraction(5, 2)),
     StaircaseLaw(Fraction(1), 4),
@@ -33,15 +39,15 @@ LAWS = [
 ]
 
 
-def line(amounts: Sequence[int], law: NoiseLaw, belief: Sequence[float] | None = None) -> RecordView:
+def line(amounts: Sequence[int], law: NoiseLaw, belief: Sequence[float] | None = None) -> TableLikelihood:
     """Values at amounts of a sum."""
     places = np.array(amounts, dtype=np.int64)
     statistic = Statistic((), ((),), np.zeros(len(places), np.int64), places, Fraction(1), "sum")
     even = np.full(len(places), 1 / len(places))
-    return record_view(SumNoise(statistic, law), even if belief is None else np.array(belief))
+    return likelihood_of(ScalarNoise(statistic, law), even if belief is None else np.array(belief))
 
 
-def by_outputs(view: RecordView, adversary: Adversary, releases: int) -> float:
+def by_outputs(view: TableLikelihood, adversary: GainFunction, releases: int) -> float:
     """Every combination of outputs, straight from the probabilities of the noise."""
     amounts, law = view.noise.statistic.amount, view.noise.law
     reach = law.beyond(math.log(1e-13))
@@ -61,7 +67,7 @@ def test_equal_beliefs_are_guessed_by_the_nearest_values(law: NoiseLaw) -> None:
     gaps = np.array([0, 1, 2, 5, 8])
     listed = np.arange(-300.0, 310)
     apart = [np.abs(np.exp(law.log_pmf(listed - g)) - np.exp(law.log_pmf(listed))).sum() / 2 for g in gaps]
-    assert told_apart(law, gaps) == pytest.approx(apart, abs=1e-13)
+    assert total_variation(law, gaps) == pytest.approx(apart, abs=1e-13)
 
 
 @pytest.mark.parametrize("law", LAWS, ids=repr)
@@ -76,7 +82,7 @@ def test_chains_bound_what_two_releases_tell(law: NoiseLaw, belief: list[float] 
         (sv.gains.identity(range(4)), best_value(law, 2, places, view.belief)),
         (
             sv.gains.within(sv.metrics.line(range(4)), 1),
-            chained(law, 2, places, view.belief, starts, stops),
+            chain_bound(law, 2, places, view.belief, starts, stops),
         ),
     ):
         true = by_outputs(view, adversary, 2)

@@ -8,14 +8,14 @@ from fractions import Fraction
 import numpy as np
 
 import sievert as sv
-from sievert.channels import GaussianLaw, GeometricLaw, NoiseLaw, Privacy, StaircaseLaw, SumNoise
-from sievert.observations import RecordView, record_view
-from sievert.observations._line_gains import neighbours_named
+from sievert.channels import EpsilonOrAlpha, GaussianLaw, GeometricLaw, NoiseLaw, ScalarNoise, StaircaseLaw
+from sievert.observations import TableLikelihood, likelihood_of
+from sievert.observations._scalar_gains import neighbours_named
 from sievert.policies import Statistic
 
 LAWS = [
-    GeometricLaw(Privacy(0.3, None)),
-    GeometricLaw(Privacy(1.5, None)),
+    GeometricLaw(EpsilonOrAlpha(0.3, None)),
+    GeometricLaw(EpsilonOrAlpha(1.5, None)),
     GaussianLaw(Fraction(3, 4)),
     GaussianLaw(Fraction(5, 2)),
     StaircaseLaw(Fraction(1), 4),
@@ -23,12 +23,12 @@ LAWS = [
 ]
 
 
-def line(amounts: Sequence[int], law: NoiseLaw, belief: Sequence[float] | None = None) -> RecordView:
+def line(amounts: Sequence[int], law: NoiseLaw, belief: Sequence[float] | None = None) -> TableLikelihood:
     """Values at amounts of a sum."""
     places = np.array(amounts, dtype=np.int64)
     statistic = Statistic((), ((),), np.zeros(len(places), np.int64), places, Fraction(1), "sum")
     even = np.full(len(places), 1 / len(places))
-    return record_view(SumNoise(statistic, law), even if belief is None else np.array(belief))
+    return likelihood_of(ScalarNoise(statistic, law), even if belief is None else np.array(belief))
 
 
 def test_an_adversary_names_so_many_neighbours() -> None:

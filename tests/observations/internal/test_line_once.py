@@ -9,22 +9,24 @@ import numpy as np
 import pytest
 
 import sievert as sv
-from sievert.channels import GaussianLaw, GeometricLaw, NoiseLaw, Privacy, SumNoise
-from sievert.measures import Windows
-from sievert.observations import RecordView, _line_once, record_view
+from sievert.channels import EpsilonOrAlpha, GaussianLaw, GeometricLaw, NoiseLaw, ScalarNoise
+from sievert.measures import WithinRadius
+from sievert.observations import TableLikelihood, _scalar_gains_once, likelihood_of
 from sievert.policies import Statistic
 
 
-def line(amounts: Sequence[int], law: NoiseLaw | float, belief: Sequence[float] | None = None) -> RecordView:
+def line(
+    amounts: Sequence[int], law: NoiseLaw | float, belief: Sequence[float] | None = None
+) -> TableLikelihood:
     """Values at amounts of a sum."""
     places = np.array(amounts, dtype=np.int64)
     statistic = Statistic((), ((),), np.zeros(len(places), np.int64), places, Fraction(1), "sum")
-    noise = SumNoise(statistic, GeometricLaw(Privacy(law, None)) if isinstance(law, float) else law)
-    return record_view(noise, np.full(len(places), 1 / len(places)) if belief is None else np.array(belief))
+    noise = ScalarNoise(statistic, GeometricLaw(EpsilonOrAlpha(law, None)) if isinstance(law, float) else law)
+    return likelihood_of(noise, np.full(len(places), 1 / len(places)) if belief is None else np.array(belief))
 
 
-def windows(positions: Sequence[float], radius: float) -> Windows:
-    return Windows(tuple(positions), np.array(positions, dtype=np.float64), radius, "windows")
+def windows(positions: Sequence[float], radius: float) -> WithinRadius:
+    return WithinRadius(tuple(positions), np.array(positions, dtype=np.float64), radius, "windows")
 
 
 def test_where_the_search_does_not_hold(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -36,7 +38,7 @@ def test_where_the_search_does_not_hold(monkeypatch: pytest.MonkeyPatch) -> None
         found = view.gain(windows(positions, 1))
         assert found.exact and found.after == pytest.approx(listed.after, rel=1e-12)
     exact = line(positions, 0.05, belief).gain(windows(positions, 0)).after
-    monkeypatch.setattr(_line_once, "LARGEST_SEARCH", 3)
-    monkeypatch.setattr(_line_once, "LARGEST_WALK", 3)
+    monkeypatch.setattr(_scalar_gains_once, "LARGEST_SEARCH", 3)
+    monkeypatch.setattr(_scalar_gains_once, "LARGEST_WALK", 3)
     bound = line(positions, 0.05, belief).gain(windows(positions, 0))
     assert not bound.exact and bound.lower <= exact <= bound.upper < 1

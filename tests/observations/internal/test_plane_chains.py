@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from sievert.observations import record_view
-from sievert.observations._plane_chains import tree_of_neighbours
+from sievert.observations import likelihood_of
+from sievert.observations._planar_chains import tree_of_neighbours
 
 
 def uneven(noise, seed, kind):
@@ -22,7 +22,7 @@ def uneven(noise, seed, kind):
 def test_a_tree_of_neighbours_bounds_the_guess(map_noise, releases):
     noise = map_noise(4, 5, "1/2")
     belief = uneven(noise, 2, "smooth")
-    view, matrix = record_view(noise, belief), noise.finite().matrix
+    view, matrix = likelihood_of(noise, belief), noise.finite().matrix
     exact = view.guess().guess
     if releases == 2:
         exact = (belief[:, None, None] * matrix[:, :, None] * matrix[:, None, :]).max(axis=0).sum()

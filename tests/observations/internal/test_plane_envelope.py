@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sievert.observations import record_view
-from sievert.observations._plane_envelope import by_blocks, compared, largest_beliefs, looked_around
+from sievert.observations import likelihood_of
+from sievert.observations._planar_envelope import by_blocks, compared, largest_beliefs, looked_around
 
 
 def even(noise):
@@ -28,7 +28,7 @@ def uneven(noise, seed, kind):
 def test_any_belief_that_is_as_good_as_even(map_noise, rows, columns, step):
     """By the way of any belief, what even beliefs have in closed form."""
     noise = map_noise(rows, columns, step)
-    found = record_view(noise, even(noise)).guess()
+    found = likelihood_of(noise, even(noise)).guess()
     logs = np.log(even(noise)).reshape(rows, columns)
     assert np.exp(largest_beliefs(noise, logs)).sum() == pytest.approx(found.guess, rel=1e-12)
 

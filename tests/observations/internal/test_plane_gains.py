@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sievert.observations._plane_gains import (
+from sievert.observations._planar_gains import (
     nearby_belief,
     nearby_guess,
     several_tries,

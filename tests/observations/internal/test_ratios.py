@@ -8,9 +8,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sievert.channels import GaussianLaw, GeometricLaw, Privacy, StaircaseLaw
-from sievert.observations import Ratios, ratios_after
-from sievert.observations._ratios import _by_convolution, log_affinity, ratios_above
+from sievert.channels import EpsilonOrAlpha, GaussianLaw, GeometricLaw, StaircaseLaw
+from sievert.observations import LikelihoodRatioLaw, likelihood_ratio_law
+from sievert.observations._ratios import _by_convolution, likelihood_ratio_upper, log_affinity
 from tests.observations.test_record_views import geometric
 
 
@@ -21,7 +21,7 @@ def test_staircase_ratios_have_three_values(steps: int) -> None:
         StaircaseLaw(Fraction(1, 3), 4, 1),
         StaircaseLaw(Fraction(2), 4, 4),
     ):
-        found, listed = ratios_after(law, steps, 1), _by_convolution(law, steps, 1)
+        found, listed = likelihood_ratio_law(law, steps, 1), _by_convolution(law, steps, 1)
         kept = listed.log_pmf > -60
         assert found.logs[np.isfinite(found.log_pmf)] == pytest.approx(listed.logs[kept], abs=1e-12)
         finite = np.isfinite(found.log_pmf)
@@ -29,12 +29,12 @@ def test_staircase_ratios_have_three_values(steps: int) -> None:
 
 
 def test_coarse_ratios_are_larger_in_convex_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    law = GeometricLaw(Privacy(0.004, None))
-    fine = ratios_after(law, 300, 20)
+    law = GeometricLaw(EpsilonOrAlpha(0.004, None))
+    fine = likelihood_ratio_law(law, 300, 20)
     monkeypatch.setattr("sievert.observations._ratios.LARGEST_FINE", 0)
-    coarse = ratios_above(law, 300, 20)
+    coarse = likelihood_ratio_upper(law, 300, 20)
 
-    def excess(ratios: Ratios, level: float) -> float:
+    def excess(ratios: LikelihoodRatioLaw, level: float) -> float:
         return float(np.exp(ratios.log_pmf) @ np.maximum(np.exp(ratios.logs) - level, 0.0))
 
     for level in (0.0, 0.3, 1.0, 4.0):
@@ -47,7 +47,7 @@ def test_a_sum_of_gaussians_is_one_from_two_on() -> None:
 
     law = GaussianLaw(Fraction(2))
     for releases in (2, 3, 10):
-        closed, added = ratios_after(law, 1, releases), _by_convolution(law, 1, releases)
+        closed, added = likelihood_ratio_law(law, 1, releases), _by_convolution(law, 1, releases)
         place = np.searchsorted(closed.logs, added.logs - 1e-9)
         seen = (added.log_pmf > -30) & (added.log_shown > -30)
         assert closed.log_pmf[place][seen] == pytest.approx(added.log_pmf[seen], abs=1e-11)

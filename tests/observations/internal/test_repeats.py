@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 import sievert as sv
 from sievert import testing
-from sievert.files import load_scenario
-from sievert.observations import _repeats as repeats
+from sievert.files import load_policy_scenario
+from sievert.observations import _record_repeats as repeats
 from sievert.observations import repeated_guess
-from sievert.observations._repeats import _bound, _situations
+from sievert.observations._record_repeats import _bound, _situations
 from sievert.policies import Answers
 
 
@@ -44,7 +44,7 @@ def test_the_bound_is_above_the_exact_guess(data: st.DataObject, policy: sv.Poli
 
 
 def test_the_bound_of_the_census_tends_to_the_truth() -> None:
-    scenario = load_scenario("examples/census-count.toml")
+    scenario = load_policy_scenario("examples/census-count.toml")
     bound = repeated_guess_bound(scenario.channel, scenario.answers, 10**6, scenario.record_prior)
     assert bound == pytest.approx(0.4)
 

@@ -8,12 +8,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sievert.channels import GaussianLaw, GeometricLaw, Privacy, StaircaseLaw
+from sievert.channels import EpsilonOrAlpha, GaussianLaw, GeometricLaw, StaircaseLaw
 from sievert.observations._summed_noise import law_of_sum
 
 LAWS = [
-    GeometricLaw(Privacy(0.3, None)),
-    GeometricLaw(Privacy(1.5, None)),
+    GeometricLaw(EpsilonOrAlpha(0.3, None)),
+    GeometricLaw(EpsilonOrAlpha(1.5, None)),
     GaussianLaw(Fraction(3, 4)),
     GaussianLaw(Fraction(5, 2)),
     StaircaseLaw(Fraction(1), 4),

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sievert.observations import Ratios, ratios_after
-from sievert.observations._sums_of_ratios import (
+from sievert.observations import LikelihoodRatioLaw, likelihood_ratio_law
+from sievert.observations._sum_of_ratios import (
     Powers,
     SumLaw,
     Weights,
@@ -26,14 +26,14 @@ ratio_laws = st.lists(
 )
 
 
-def law_of(drawn: list[tuple[int, int]]) -> Ratios:
+def law_of(drawn: list[tuple[int, int]]) -> LikelihoodRatioLaw:
     """Any law with E ρ = 1, as ratios have."""
     drawn = sorted(drawn)
     logs = np.array([a for a, _ in drawn]) * 0.4
     chances = np.array([w for _, w in drawn], float)
     chances /= chances.sum()
     logs -= math.log(float(chances @ np.exp(logs)))
-    return Ratios(logs, np.log(chances))
+    return LikelihoodRatioLaw(logs, np.log(chances))
 
 
 @given(
@@ -59,7 +59,7 @@ def test_sums_by_listing(drawn: list[tuple[int, int]], first: list[int], second:
 
 def test_coarse_sums_enclose_the_exact_one() -> None:
     """Sums of 64 draws of three values, exactly by convolution on their grid."""
-    law = ratios_after(geometric(0.3), 1, 2)
+    law = likelihood_ratio_law(geometric(0.3), 1, 2)
     found = Powers(law).times(64)
     mean = [float(part[0] @ part[1]) for part in (found.lower, found.upper)]
     assert mean == pytest.approx([64.0, 64.0], rel=1e-12)

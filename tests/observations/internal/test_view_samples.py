@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 import sievert as sv
-from sievert.channels import GaussianLaw, GeometricLaw, NoiseLaw, Privacy, StaircaseLaw, SumNoise
-from sievert.observations import RecordView, record_view
-from sievert.observations._view_samples import _likelihoods, gains_on_even_line
+from sievert.channels import EpsilonOrAlpha, GaussianLaw, GeometricLaw, NoiseLaw, ScalarNoise, StaircaseLaw
+from sievert.observations import TableLikelihood, likelihood_of
+from sievert.observations._posterior_samples import _likelihoods, gains_on_even_line
 from sievert.policies import Statistic
 
 LAWS = [
-    GeometricLaw(Privacy(0.3, None)),
-    GeometricLaw(Privacy(1.5, None)),
+    GeometricLaw(EpsilonOrAlpha(0.3, None)),
+    GeometricLaw(EpsilonOrAlpha(1.5, None)),
     GaussianLaw(Fraction(3, 4)),
     GaussianLaw(Fraction(5, 2)),
     StaircaseLaw(Fraction(1), 4),
@@ -24,12 +24,12 @@ LAWS = [
 ]
 
 
-def line(amounts: Sequence[int], law: NoiseLaw, belief: Sequence[float] | None = None) -> RecordView:
+def line(amounts: Sequence[int], law: NoiseLaw, belief: Sequence[float] | None = None) -> TableLikelihood:
     """Values at amounts of a sum."""
     places = np.array(amounts, dtype=np.int64)
     statistic = Statistic((), ((),), np.zeros(len(places), np.int64), places, Fraction(1), "sum")
     even = np.full(len(places), 1 / len(places))
-    return record_view(SumNoise(statistic, law), even if belief is None else np.array(belief))
+    return likelihood_of(ScalarNoise(statistic, law), even if belief is None else np.array(belief))
 
 
 @pytest.mark.parametrize("releases", [1, 2, 7])

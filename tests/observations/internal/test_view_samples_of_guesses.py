@@ -9,22 +9,24 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from sievert.channels import GeometricLaw, NoiseLaw, Privacy, SumNoise
-from sievert.observations import RecordView, record_view
-from sievert.observations._view_samples import gains_on_even_line
+from sievert.channels import EpsilonOrAlpha, GeometricLaw, NoiseLaw, ScalarNoise
+from sievert.observations import TableLikelihood, likelihood_of
+from sievert.observations._posterior_samples import gains_on_even_line
 from sievert.policies import Statistic
 
 
 def geometric(eps: float) -> GeometricLaw:
-    return GeometricLaw(Privacy(eps, None))
+    return GeometricLaw(EpsilonOrAlpha(eps, None))
 
 
-def line(amounts: Sequence[int], law: NoiseLaw | float, belief: Sequence[float] | None = None) -> RecordView:
+def line(
+    amounts: Sequence[int], law: NoiseLaw | float, belief: Sequence[float] | None = None
+) -> TableLikelihood:
     """Values at amounts of a sum."""
     places = np.array(amounts, dtype=np.int64)
     statistic = Statistic((), ((),), np.zeros(len(places), np.int64), places, Fraction(1), "sum")
-    noise = SumNoise(statistic, geometric(law) if isinstance(law, float) else law)
-    return record_view(noise, even(len(places)) if belief is None else np.array(belief))
+    noise = ScalarNoise(statistic, geometric(law) if isinstance(law, float) else law)
+    return likelihood_of(noise, even(len(places)) if belief is None else np.array(belief))
 
 
 def even(size: int) -> np.ndarray:

@@ -9,9 +9,9 @@ from sievert.policies import (
     Policy,
     Query,
     Statistic,
-    largest_cost,
+    joint_sensitivity,
 )
-from sievert.policies import _moves as moves
+from sievert.policies import _joint_sensitivity as moves
 from tests.policies.test_moves import linear
 
 
@@ -24,10 +24,10 @@ def test_too_many_profiles_are_charged_the_sum():
         Query.count([3]).statistic(policy),
     ]
     costs = [linear(1), linear(2)]
-    exact = largest_cost(policy, tables, costs)
+    exact = joint_sensitivity(policy, tables, costs)
     with patch.object(moves, "LARGEST_PROFILES", 5):
-        added = largest_cost(policy, tables, costs)
-        alone = largest_cost(policy, tables[:1], costs[:1])
+        added = joint_sensitivity(policy, tables, costs)
+        alone = joint_sensitivity(policy, tables[:1], costs[:1])
     assert (exact.cost, exact.exact) == (59, True)
     assert (added.cost, added.exact, added.pair) == (61, False, None)
     assert (alone.cost, alone.exact) == (59, True)

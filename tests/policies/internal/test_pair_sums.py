@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sievert.policies import (
     Policy,
     _pair_sums,
-    largest_cost,
+    joint_sensitivity,
 )
 from sievert.spaces import Metric, secrets
 from tests.policies.test_moves import brute_force, several
@@ -42,7 +42,7 @@ def test_agrees_with_brute_force(drawn, kind, long):
         ]
     # Short parts make numbers long, as denominators of many digits would.
     with patch.object(_pair_sums, "LIMB", 20 if long else 45):
-        found = largest_cost(policy, tables, costs, power=power)
+        found = joint_sensitivity(policy, tables, costs, power=power)
     assert found.exact
     assert found.cost == brute_force(tables, costs, pairs, power)
     assert found.cost == sum(found.parts)

@@ -12,7 +12,7 @@ import pytest
 
 import sievert as sv
 from sievert.inference import frontier, survey_correlation
-from sievert.numerics import listening
+from sievert.numerics import progress_listener
 from sievert.programs import _linear as linear_programs
 
 LONG = """
@@ -100,7 +100,7 @@ def test_a_large_design_is_interrupted() -> None:
 def test_a_long_program_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(linear_programs, "LONG_PROGRAM", 0)
     heard: list[tuple[str, int, int]] = []
-    with listening(lambda *news: heard.append(news)):
+    with progress_listener(lambda *news: heard.append(news)):
         frontier(survey_correlation(30, 0.5), 0.55, eps=math.log(3), metric=sv.metrics.line(31))
     steps = [(done, total) for what, done, total in heard if what == "steps of the linear program"]
     assert steps and all(0 < done <= total for done, total in steps)

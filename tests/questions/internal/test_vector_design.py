@@ -8,7 +8,7 @@ from scipy import sparse
 
 import sievert as sv
 from sievert.errors import FileError
-from sievert.files import VectorScenario
+from sievert.files import VectorsScenario
 from sievert.questions.vectors import about_vectors
 from sievert.vectors import MechanismCandidate, MechanismChoice
 
@@ -32,7 +32,7 @@ def written(
     more: str = "",
     name: str = "users",
     hashed: str = HASH,
-) -> VectorScenario:
+) -> VectorsScenario:
     given = vectors if "input" in vectors else f'input = "ratings.npz"\ndimension = 12\n{vectors}'
     path = folder / f"{name}.toml"
     path.write_text(
@@ -40,7 +40,7 @@ def written(
         f'ledger = "budget.toml"\n{more}'
     )
     found = sv.load(path)
-    assert isinstance(found, VectorScenario)
+    assert isinstance(found, VectorsScenario)
     return found
 
 

@@ -10,9 +10,9 @@ from scipy.stats import binom
 
 import sievert as sv
 from sievert.errors import DataError, FileError
-from sievert.files import load_scenario
+from sievert.files import load_policy_scenario
 from sievert.release import make_plan
-from sievert.release._central import computed, noisy_table
+from sievert.release._table_release import computed, noisy_table
 from sievert.sampling import SeededBits
 from sievert.tables import open_rows
 from tests.laws.test_release import FILE
@@ -236,7 +236,7 @@ def test_unclamped_counts_go_below_zero_and_their_total_is_right_on_average(tmp_
     """500 seeds; a mean of 500 totals is off by five standard deviations once in a million runs."""
     totals = {}
     for kind in ("geometric", "truncated-geometric"):
-        plan = make_plan(load_scenario(write(tmp_path, "histogram", kind)))
+        plan = make_plan(load_policy_scenario(write(tmp_path, "histogram", kind)))
         empty = np.array([4, *[0] * 10])
         tables = [noisy_table(plan, [empty], plan.sampler(SeededBits(i))) for i in range(500)]
         sums = [sum(row["value"] for row in table.rows) for table in tables]
@@ -275,7 +275,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(
         query=query, mechanism=mechanism,
     )  # fmt: skip
     (tmp_path / "file.toml").write_text(text + f"confidence = {confidence}\n", encoding="utf-8")
-    plan = make_plan(load_scenario(tmp_path / "file.toml"))
+    plan = make_plan(load_policy_scenario(tmp_path / "file.toml"))
     assert plan.table is not None
     for records in ([0] * 6, [3] * 6, [0, 1, 1, 2, 3, 3]):
         totals = plan.table.totals()

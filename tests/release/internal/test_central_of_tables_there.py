@@ -15,9 +15,9 @@ import pytest
 
 import sievert as sv
 from sievert.errors import DataError, FileError, OutputError, SievertError
-from sievert.files import load_scenario
+from sievert.files import load_policy_scenario
 from sievert.release import make_plan
-from sievert.release._central import chosen_tables, computed
+from sievert.release._table_release import chosen_tables, computed
 from sievert.tables import PLAIN, Rows, Source, Warehouse, given_warehouse, open_rows
 
 duckdb = pytest.importorskip("duckdb")
@@ -119,7 +119,7 @@ def duckdb_kind(folder: Path) -> Any:
 
 def totals(file: Path, data: Any = None, key: bytes = b"k" * 32) -> list[list[int]]:
     """The exact tables that a release would draw noise for."""
-    plan = make_plan(load_scenario(file))
+    plan = make_plan(load_policy_scenario(file))
     with opened(plan, data) as rows:
         return [table.tolist() for table in chosen_tables(plan, computed(plan, rows), key)]
 
@@ -243,7 +243,7 @@ def test_all_questions_see_one_state_of_files(folder: Path, monkeypatch: pytest.
 def test_a_table_without_a_transaction_is_counted_twice(folder: Path) -> None:
     import ibis
 
-    plan = make_plan(load_scenario(described(folder, SOURCES[0], REJECT)))
+    plan = make_plan(load_policy_scenario(described(folder, SOURCES[0], REJECT)))
     base = ibis.duckdb.connect()
     base.raw_sql(TABLE)
     base.raw_sql("INSERT INTO visits VALUES ('north', 1, 'ann')")
@@ -265,7 +265,7 @@ def test_people_are_counted_twice_too(folder: Path) -> None:
 
     base = ibis.duckdb.connect()
     for text in (FILE, REJECT):
-        plan = make_plan(load_scenario(described(folder, SOURCES[0], text)))
+        plan = make_plan(load_policy_scenario(described(folder, SOURCES[0], text)))
         base.raw_sql(TABLE.replace("CREATE", "CREATE OR REPLACE"))
         base.raw_sql("INSERT INTO visits VALUES ('north', 1, 'ann'), ('north', 1, 'bob')")
         with opened(plan, base.table("visits")) as there:
@@ -295,7 +295,7 @@ def test_a_row_that_names_nobody_is_refused_wherever_it_is_counted(tmp_path: Pat
 def test_a_sample_of_another_table_is_not_drawn(folder: Path) -> None:
     import ibis
 
-    plan = make_plan(load_scenario(described(folder, SOURCES[0])))
+    plan = make_plan(load_policy_scenario(described(folder, SOURCES[0])))
     base = ibis.duckdb.connect()
     base.raw_sql(TABLE)
     base.raw_sql("INSERT INTO visits VALUES ('north', 1, 'ann')")
@@ -550,7 +550,7 @@ def test_what_does_not_fit_into_memory_is_spilled_in_private(folder: Path) -> No
 
     file = described(folder, SOURCES[0])
     for data in (None, polars.LazyFrame({"id": [1]}), folder / "parquet"):
-        with opened(make_plan(load_scenario(file)), data) as there:
+        with opened(make_plan(load_policy_scenario(file)), data) as there:
             ((place,),) = there.database.connection.con.execute(
                 "SELECT current_setting('temp_directory')"
             ).fetchall()
@@ -597,7 +597,7 @@ def test_what_needs_every_record_says_so(folder: Path) -> None:
     local = asking("record").replace('adjacency = "add-remove"\n', "").replace('too_many = "sample"', "")
     local = local.replace('kind = "geometric"', 'kind = "randomised-response"')
     with pytest.raises(FileError, match=r"key data\.source goes with a table over all rows"):
-        make_plan(load_scenario(described(folder, source, local)))
+        make_plan(load_policy_scenario(described(folder, source, local)))
     known = FILE.replace("records = 400", "records = 3\npermitted = { total = 5 }").replace(
         'adjacency = "add-remove"\nperson_records = 2', ""
     )
@@ -605,7 +605,7 @@ def test_what_needs_every_record_says_so(folder: Path) -> None:
     known = asking("histogram", known).replace('too_many = "sample"', "").replace('missing = "drop"', "")
     known = known.replace('column = ["region", "amount"]', 'column = "amount"')
     with pytest.raises(FileError, match=r"key policy\.permitted needs every record"):
-        make_plan(load_scenario(described(folder, source, known)))
+        make_plan(load_policy_scenario(described(folder, source, known)))
     with (
         duckdb.connect() as base,
         pytest.raises(DataError, match="the DuckDB relation is counted where it is"),

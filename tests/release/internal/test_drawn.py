@@ -7,7 +7,7 @@ import numpy as np
 
 import sievert as sv
 from sievert.release import make_plan
-from sievert.release._drawn import _kept_claim, _rational
+from sievert.release._sampled_channel import _kept_claim, _rational
 from tests.release.test_central import COUNT, SIX, scenario
 
 

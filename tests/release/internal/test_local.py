@@ -9,7 +9,7 @@ import pytest
 
 import sievert as sv
 from sievert.ledger import Ledger
-from sievert.release import _local as local
+from sievert.release import _row_release as local
 from tests.batches import in_batches_of
 from tests.release.test_local import (
     AGES,

@@ -9,7 +9,7 @@ import sievert as sv
 from sievert.errors import LedgerError
 from sievert.ledger import ADD_REMOVE, REPLACE, RHO, Ledger
 from sievert.release import make_plan
-from sievert.release._relations import cost, relation_of, slot_for
+from sievert.release._neighbour_relations import cost, relation_of, slot_for
 from tests.release.test_budget import ages, scenario
 from tests.release.test_plans import office, weekly
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from sievert.channels import rho_of_selection
-from sievert.files import load_scenario
+from sievert.files import load_policy_scenario
 from sievert.release import make_plan
-from sievert.release._relations import cost
+from sievert.release._neighbour_relations import cost
 from tests.release.test_several_gaussian import MEDIAN, written
 
 
@@ -17,7 +17,9 @@ def test_records_of_one_person_move_alike(tmp_path: Path) -> None:
     """Twice the steps are four times ρ of Gaussian noise, and twice the ε of a quantile."""
     policy = 'adjacency = "add-remove"\nperson_records = 2'
     person = 'person = "person"'
-    scenario = load_scenario(written(tmp_path, 'kind = "gaussian"\nrho = 0.1', policy, MEDIAN, person=person))
+    scenario = load_policy_scenario(
+        written(tmp_path, 'kind = "gaussian"\nrho = 0.1', policy, MEDIAN, person=person)
+    )
     plan = make_plan(scenario)
     noise = plan.several
     assert noise is not None
@@ -32,7 +34,7 @@ def test_records_of_one_person_move_alike(tmp_path: Path) -> None:
 def test_from_there_or_not_to_any_two_values(tmp_path: Path, mechanism: str) -> None:
     """Computed over all pairs of values, never twice what one record costs that is there or not."""
     budget = 'rho = 3.0\ndelta = 1e-6\nrelation = "replace"'
-    plan = make_plan(load_scenario(written(tmp_path, mechanism, budget=budget)))
+    plan = make_plan(load_policy_scenario(written(tmp_path, mechanism, budget=budget)))
     noise, opened = plan.several, plan.budget()
     assert noise is not None
     found = cost(plan, opened.relation, opened.currency)

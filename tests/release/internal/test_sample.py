@@ -8,15 +8,15 @@ import pytest
 
 import sievert as sv
 from sievert.ledger import Reservation
-from sievert.release._sample import Sampled
+from sievert.release._contribution_bounding import BoundedContributions
 from sievert.tables import Batch
 from tests.release.test_people import sampled_file
 
 
 def test_a_run_that_is_resumed_keeps_the_same_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    kept, commit, choose = [], Reservation.commit, Sampled.chosen
+    kept, commit, choose = [], Reservation.commit, BoundedContributions.chosen
 
-    def chosen(self: Sampled, key: bytes) -> tuple[np.ndarray, np.ndarray]:
+    def chosen(self: BoundedContributions, key: bytes) -> tuple[np.ndarray, np.ndarray]:
         codes, counts = choose(self, key)
         kept.append((codes.tolist(), counts.tolist()))
         return codes, counts
@@ -26,7 +26,7 @@ def test_a_run_that_is_resumed_keeps_the_same_rows(tmp_path: Path, monkeypatch: 
             raise OSError(28, "no space left")
         return commit(*given, **noted)
 
-    monkeypatch.setattr(Sampled, "chosen", chosen)
+    monkeypatch.setattr(BoundedContributions, "chosen", chosen)
     monkeypatch.setattr(Reservation, "commit", broken)
     file = sampled_file(tmp_path, ["a,ann"] * 6 + ["b,ann"] * 6 + ["b,bob"])
     with pytest.raises(Exception, match="no space left"):
@@ -43,7 +43,7 @@ def test_taking_a_person_away_changes_nothing_of_others() -> None:
         found = []
         for without in (None, "ann"):
             some = [row for row in rows if row[0] != without]
-            sampled = Sampled("id", 2)
+            sampled = BoundedContributions("id", 2)
             names, codes = [name for name, _ in some], np.array([code for _, code in some])
             sampled.add(Batch(1, {"id": names}, len(names)), codes, codes >= 0)
             found.append(np.repeat(*sampled.chosen(key)).tolist())
@@ -55,7 +55,7 @@ def test_taking_a_person_away_changes_nothing_of_others() -> None:
 
 
 def test_every_row_of_a_person_is_equally_likely_to_be_kept() -> None:
-    sampled = Sampled("id", 2)
+    sampled = BoundedContributions("id", 2)
     sampled.add(Batch(1, {"id": ["ann"] * 5}, 5), np.arange(5), np.ones(5, dtype=bool))
     kept = np.bincount(np.concatenate([sampled.chosen(i.to_bytes(32, "big"))[0] for i in range(1000)]))
     # 400 each with a standard deviation of 15.5: five of them away comes once in a million.

@@ -9,7 +9,7 @@ import flint
 import numpy as np
 import pytest
 
-from sievert.sampling._lattice import PLANAR_ACCEPTANCE, PlanarGeometric
+from sievert.sampling._lattice import PLANAR_ACCEPTANCE, PlanarGeometricSampler
 
 pytestmark = pytest.mark.usefixtures("precise")
 
@@ -25,7 +25,7 @@ def arb(value: F | int) -> flint.arb:
 @pytest.mark.parametrize("eps", [F(1), F(1, 10), F(3), F(7, 5)])
 def test_planar_brackets(eps: F) -> None:
     """The bracket of ε·√(i²+j²) - e1·(|i|+|j|), floats against balls and against the exact path."""
-    sampler = PlanarGeometric(eps)
+    sampler = PlanarGeometricSampler(eps)
     assert 2 * sampler.proposal**2 <= eps**2
     rng = np.random.default_rng(5)
     points = np.concatenate(
@@ -84,7 +84,7 @@ def test_lattice_normaliser_and_acceptance(eps: F) -> None:
     squares = k[:, None] ** 2 + k[None, :] ** 2
     poisson = (2 * math.pi * float(eps) / (float(eps) ** 2 + 4 * math.pi**2 * squares) ** 1.5).sum()
     assert poisson == pytest.approx(total, rel=2e-3)
-    sampler = PlanarGeometric(eps, insecure_rng=41)
+    sampler = PlanarGeometricSampler(eps, insecure_rng=41)
     rate = float(sampler.proposal)
     acceptance = total * math.tanh(rate / 2) ** 2
     accepted = len(sampler._proposals(60_000)) / 60_000

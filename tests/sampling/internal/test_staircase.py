@@ -93,7 +93,7 @@ def test_both_ways_have_the_law(law: StaircaseLaw, timing: Any, fits: Fits) -> N
     z = np.arange(-reach, reach + 1)
     chances = np.exp(law.log_pmf(z.astype(float)))
     for drawn in (
-        sampling.Staircase(law, timing, 11).noise(SIZE),
+        sampling.StaircaseSampler(law, timing, 11).noise(SIZE),
         by_parts(law, range(SIZE), SeededBits(12), timing),
     ):
         inside = drawn[np.abs(drawn) <= reach]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sievert.studio._child import answered
+from sievert.studio._worker import answered
 
 
 class Careless:

@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from sievert.studio import Children, Gate, Run, Studio, _site
+from sievert.studio import Auth, Run, Studio, WorkerPool, _site
 from tests.studio.test_gate import BASE, OURS, PORT
 from tests.studio.test_server import LONG_WORK, awaited
 
 
 @pytest.fixture
-def gate() -> Gate:
-    return Gate(PORT)
+def gate() -> Auth:
+    return Auth(PORT)
 
 
 class Stuck:
@@ -33,11 +33,11 @@ class Stuck:
 
 
 def test_a_text_that_is_never_checked_is_given_up(
-    tmp_path: Path, gate: Gate, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, gate: Auth, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_site, "LONG", 0.01)
     monkeypatch.setattr(_site, "LONGEST_CHECK", 0.01)
-    studio = Studio(Children(tmp_path, "file.toml"), "version = 1\n", gate)
+    studio = Studio(WorkerPool(tmp_path, "file.toml"), "version = 1\n", gate)
     stuck = Stuck()
     monkeypatch.setattr(studio, "children", stuck)
     client = TestClient(studio.app, BASE, headers=OURS)
@@ -55,7 +55,7 @@ def test_what_nobody_waits_for_is_left_alone() -> None:
             return True
 
     async def asked() -> tuple[Run, str, list[str]]:
-        studio = Studio(Children(Path("examples").resolve(), "file.toml"), "version = 1\n", Gate(PORT))
+        studio = Studio(WorkerPool(Path("examples").resolve(), "file.toml"), "version = 1\n", Auth(PORT))
         run = studio.children.ask("form")
         await run.finished(60)
         gone: Any = Gone()

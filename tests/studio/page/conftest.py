@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import pytest
 
 import sievert as sv
-from sievert.files import Scenario
+from sievert.files import PolicyScenario
 
 # What stands in every private table of the folder that the studio is started in.
 CANARY = "zq7canary"
@@ -94,12 +94,12 @@ def served(folder: Path) -> Iterator[tuple[str, Recorder]]:
     """The studio, started in that folder: the link of its terminal, and what it sends."""
     import uvicorn
 
-    from sievert.studio import Children, Gate, Studio
+    from sievert.studio import Auth, Studio, WorkerPool
 
     listener = socket.create_server(("127.0.0.1", 0))
-    gate = Gate(listener.getsockname()[1])
+    gate = Auth(listener.getsockname()[1])
     text = (folder / "census-count.toml").read_text(encoding="utf-8")
-    app = Recorder(Studio(Children(folder, "census-count.toml"), text, gate).app)
+    app = Recorder(Studio(WorkerPool(folder, "census-count.toml"), text, gate).app)
     server = uvicorn.Server(uvicorn.Config(app, log_level="critical", access_log=False, ws="none"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
@@ -186,7 +186,7 @@ class Studio:
         for old, new in changes:
             assert old in text
             text = text.replace(old, new)
-        return Scenario.from_text(text, self.folder, "census-count.toml")
+        return PolicyScenario.from_text(text, self.folder, "census-count.toml")
 
     def audited(self, *changes: tuple[str, str]) -> Any:
         """The audit of that, by the library."""

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import sievert as sv
-from sievert.files import Scenario, identified
+from sievert.files import PolicyScenario, bind_proof
 from sievert.numerics import in_percent
 from sievert.questions.design import design_of
 from sievert.questions.infer import infer
@@ -80,7 +80,7 @@ def glance(studio: Any) -> None:
 
 def compare(studio: Any) -> None:
     bars = studio.traces("compare")[0]["x"]
-    other = sv.audit(Scenario.from_text(studio.page.input_value("#other"), studio.folder))
+    other = sv.audit(PolicyScenario.from_text(studio.page.input_value("#other"), studio.folder))
     for shown, audit in zip((bars[:3], bars[3:]), (studio.audited(), other), strict=True):
         record = audit.record
         assert shown == near([float(record.before), float(record.after), audit.repeated_guess])
@@ -108,7 +108,7 @@ def budget(studio: Any) -> None:
 
 def proofs(studio: Any) -> None:
     scenario = studio.scenario()
-    proof = identified(released_proof(scenario), scenario, released=True)
+    proof = bind_proof(released_proof(scenario), scenario, released=True)
     assert proof.verify().statement in studio.page.inner_text("#panel-proofs table")
 
 

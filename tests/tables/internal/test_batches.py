@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sievert.errors import DataError
-from sievert.tables import Coded, open_rows
+from sievert.tables import DictionaryColumn, open_rows
 from sievert.tables import _batches as batches
 
 pytest.importorskip("pyarrow")
@@ -54,5 +54,5 @@ def test_a_field_that_arrow_does_not_take_is_read_on_by_python(
     (tmp_path / "x.csv").write_text("x\n" + "\n".join(cells) + "\n")
     found = list(open_rows(tmp_path / "x.csv").batches(["x"], 8))
     assert [cell for batch in found for cell in batch.columns["x"]] == cells
-    assert [type(batch.columns["x"]) for batch in (found[0], found[-1])] == [Coded, list]
+    assert [type(batch.columns["x"]) for batch in (found[0], found[-1])] == [DictionaryColumn, list]
     assert [batch.first for batch in found] == [1 + sum(b.size for b in found[:i]) for i in range(len(found))]

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sievert.tables import Coded, Values
-from sievert.tables._coded import csv_bytes, csv_text
+from sievert.tables import DictionaryColumn, DictionaryValues
+from sievert.tables._dictionary_encoding import csv_bytes, csv_text
 
 pytest.importorskip("pyarrow")
 
@@ -19,7 +19,7 @@ CELLS = st.none() | st.booleans() | st.integers() | st.floats() | st.text('a,"\r
 @given(st.lists(CELLS, min_size=1, max_size=6, unique_by=repr), st.data())
 def test_arrow_writes_the_bytes_that_python_writes(values: list[Any], data: st.DataObject) -> None:
     rows = data.draw(st.lists(st.integers(0, len(values) - 1), max_size=8))
-    column = Coded(np.array(rows, dtype=np.int64), Values(values))
+    column = DictionaryColumn(np.array(rows, dtype=np.int64), DictionaryValues(values))
     plain = [values[row] for row in rows]
     for several in ([column], [column, column], [column, list(range(len(rows)))], [plain, column]):
         written = csv_text(list(zip(*map(list, several), strict=True)))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sievert.errors import FileError
-from sievert.numerics import listening
+from sievert.numerics import progress_listener
 from sievert.tables import _counting as counting
 from sievert.tables import count_reports
 from tests.tables.test_counting import write
@@ -32,7 +32,7 @@ def test_counting_says_how_far_it_has_come(tmp_path: Path, reader: str, monkeypa
 
             parquet.write_table(arrow.table({"answer": answers}), path, row_group_size=5_000)
     heard: list[tuple[str, int, int]] = []
-    with listening(lambda *news: heard.append(news)):
+    with progress_listener(lambda *news: heard.append(news)):
         assert count_reports(paths).total == 40_000
     whole = sum(path.stat().st_size for path in paths)
     assert {news[0] for news in heard} == {"counting reports"}

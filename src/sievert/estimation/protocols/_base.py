@@ -18,7 +18,7 @@ from sievert.estimation._confidence import checked_confidence, normal_reach
 from sievert.estimation._reports import nearest_distribution
 from sievert.mechanisms import inputs_of
 from sievert.mechanisms import randomised_response as response_channel
-from sievert.numerics import brief, choice, generator_of, positive, whole
+from sievert.numerics import abbreviated, choice, generator_of, positive, whole
 from sievert.results import Result
 from sievert.spaces import Labels, by_label, floats, iterable, label, shown, worded
 
@@ -119,7 +119,9 @@ class Protocol(ABC):
     def count(self, reports: Any) -> int:
         """Number of reports in a batch."""
         if isinstance(reports, str | bytes) or not iterable(reports) or not isinstance(reports, Sized):
-            raise EstimationError(f"reports is {brief(reports)}; give what the protocol's privatise returns")
+            raise EstimationError(
+                f"reports is {abbreviated(reports)}; give what the protocol's privatise returns"
+            )
         return len(reports)
 
     def frequencies(self, support: Any, reports: int, level: float = 0.95) -> Frequencies:
@@ -130,7 +132,8 @@ class Protocol(ABC):
         level = checked_confidence(level, "level")
         if not ((counts >= 0) & (counts <= reports)).all():
             raise EstimationError(
-                f"support is {brief(support)}; each value is supported by 0 to {reports} of {reports} reports"
+                f"support is {abbreviated(support)}; each value is supported by 0 to {reports} of "
+                f"{reports} reports"
             )
         found = (counts / reports - self.other) / self.chances.gap
         errors = np.sqrt(self.variances(np.clip(found, 0.0, 1.0), reports))
@@ -156,7 +159,7 @@ class Protocol(ABC):
         rule = "give frequencies from 0 to 1"
         found = floats(frequencies, "frequencies", EstimationError, rule)
         if not ((found >= 0) & (found <= 1)).all():
-            raise EstimationError(f"frequencies is {brief(frequencies)}; {rule}")
+            raise EstimationError(f"frequencies is {abbreviated(frequencies)}; {rule}")
         return found
 
     def positions(self, values: Any) -> Positions:
@@ -165,7 +168,9 @@ class Protocol(ABC):
         labels = self.values
         listed = iterable(values) and not isinstance(values, str)
         if not listed or (array is not None and array.ndim != 1):
-            raise EstimationError(f"values is {brief(values)}; give a list of values, one for each report")
+            raise EstimationError(
+                f"values is {abbreviated(values)}; give a list of values, one for each report"
+            )
         if array is not None and array.ndim == 1 and array.dtype.kind in "iu" and isinstance(labels, range):
             found = array - labels.start
             if len(found) == 0 or (found.min() >= 0 and found.max() < len(labels)):
@@ -178,7 +183,7 @@ class Protocol(ABC):
             return np.array([index[label(item)] for item in values], dtype=np.intp)
         except KeyError as problem:
             raise EstimationError(
-                f"values: {brief(problem.args[0], worded)} is not one of {shown(labels)}"
+                f"values: {abbreviated(problem.args[0], worded)} is not one of {shown(labels)}"
             ) from None
 
 
@@ -219,7 +224,7 @@ class ResponseProtocol(Protocol):
         found = floats(reports, "reports", EstimationError, rule)
         whole_numbers = (found == np.floor(found)) & (found >= 0) & (found < self.size)
         if found.ndim != 1 or not whole_numbers.all():
-            raise EstimationError(f"reports is {brief(reports)}; {rule}")
+            raise EstimationError(f"reports is {abbreviated(reports)}; {rule}")
         return np.bincount(found.astype(np.int64), minlength=self.size).astype(np.int64)
 
     def channel(self) -> Channel:
@@ -309,7 +314,7 @@ class UnaryEncoding(Protocol):
             else floats(reports, "reports", EstimationError, rule)
         )
         if bits.ndim != 2 or bits.shape[1] != self.size or not np.isin(bits, (0, 1)).all():
-            raise EstimationError(f"reports is {brief(reports)}; {rule}")
+            raise EstimationError(f"reports is {abbreviated(reports)}; {rule}")
         return bits
 
 

@@ -14,7 +14,7 @@ from sievert.channels.divergences import Tradeoff
 from sievert.channels.priors import as_prior
 from sievert.errors import ChannelError
 from sievert.measures import joint_distribution
-from sievert.numerics import brief, positive
+from sievert.numerics import abbreviated, positive
 from sievert.report.plots._drawing import Drawing
 from sievert.report.plots._style import (
     AFTER,
@@ -134,7 +134,7 @@ def hypers(channels: Mapping[str, Channel], prior: object = None) -> go.Figure:
         inners, outers = hyper.inners.astype(np.float64), hyper.outers.astype(np.float64)
         if inners.shape[1] != len(secrets):
             raise ChannelError(
-                f"channel {brief(name)} has {inners.shape[1]} secrets and the first has {len(secrets)}"
+                f"channel {abbreviated(name)} has {inners.shape[1]} secrets and the first has {len(secrets)}"
             )
         x, y = _points(inners)
         if len(secrets) == 2:
@@ -195,7 +195,7 @@ def simplex_surface(values: FloatArray, beliefs: FloatArray, unit: str) -> go.Fi
     """
     spots = floats(beliefs, "beliefs", ChannelError, "give three probabilities for each point")
     if spots.ndim != 2 or spots.shape[1] != 3 or not np.isfinite(spots).all():
-        raise ChannelError(f"beliefs is {brief(beliefs)}; give three probabilities for each point")
+        raise ChannelError(f"beliefs is {abbreviated(beliefs)}; give three probabilities for each point")
     values = numbers("values", values, len(spots))
     x, y = _points(spots)
     figure = Drawing()
@@ -291,7 +291,7 @@ def beliefs(channel: Channel, prior: object = None, output: Hashable | None = No
     else:
         chosen = finite.output_index(output)
         if weights[chosen] == 0:
-            raise ChannelError(f"output {brief(output)} has probability 0 under this prior")
+            raise ChannelError(f"output {abbreviated(output)} has probability 0 under this prior")
     shown = thinned(finite.shape[0])
     names = label_texts([finite.inputs[i] for i in shown])
     after = joint[:, chosen] / weights[chosen]

@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from sievert.errors import DataError
-from sievert.numerics import brief, instance, positive, whole
+from sievert.numerics import abbreviated, instance, positive, whole
 from sievert.report.plots._drawing import Drawing
 from sievert.report.plots._style import AFTER, BEFORE, LIMIT, MARK, curve_line, laid_out, percents
 
@@ -118,10 +118,10 @@ def noise_contours(eps: float = 1.0, reach: float | None = None) -> go.Figure:
 
     rate = positive("eps", eps, DataError)
     if rate > STEEPEST:
-        raise DataError(f"eps is {brief(eps)}; densities are drawn up to {STEEPEST:g}")
+        raise DataError(f"eps is {abbreviated(eps)}; densities are drawn up to {STEEPEST:g}")
     usual = laplace_radius(0.99, 2, rate)
     if math.isinf(usual):
-        raise DataError(f"eps is {brief(eps)}; the noise goes beyond the largest float")
+        raise DataError(f"eps is {abbreviated(eps)}; the noise goes beyond the largest float")
     far = usual if reach is None else positive("reach", reach, DataError, most=FARTHEST)
     axis = np.linspace(-far, far, PIXELS)
     points = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
@@ -176,7 +176,7 @@ def attack_success(bench: AttackBench, attackers: str = "author") -> go.Figure:
 
     found = instance("bench", bench, AttackBench, "what sv.text.attack found", DataError)
     if not isinstance(attackers, str) or attackers not in ("author", "topic"):
-        raise DataError(f'attackers is {brief(attackers)}; write "author" or "topic"')
+        raise DataError(f'attackers is {abbreviated(attackers)}; write "author" or "topic"')
     shown = [one for one in found.findings if one.attacker.startswith(attackers)]
     noisy = [one for one in shown if one.eps is not None]
     if not noisy:

@@ -172,9 +172,9 @@ def _shown(browser: str, folder: str, script: str, *options: str) -> bytes | Non
 
 
 def _table(figure: go.Figure) -> str:
-    from sievert.report._behind import behind
+    from sievert.report._picture_data import picture_data
 
-    found = behind(figure)
+    found = picture_data(figure)
     head = "".join(f"<th>{escape(str(name))}</th>" for name in found.header)
     rows = "".join(
         f"<tr>{''.join(f'<td>{escape(str(cell))}</td>' for cell in row)}</tr>" for row in found.rows

@@ -12,7 +12,7 @@ from plotly.subplots import make_subplots
 from sievert.arrays import FloatArray
 from sievert.channels import Channel
 from sievert.errors import DataError
-from sievert.mechanisms import noise_on_map
+from sievert.mechanisms import planar_noise
 from sievert.numerics import instance, read_eps
 from sievert.report.plots._drawing import Drawing
 from sievert.report.plots._style import LARGEST_HEATMAP, SHARE, laid_out, numbers
@@ -124,7 +124,7 @@ def noise_beside(region: Region, mechanism: Channel, eps: float, belief: Any) ->
             "channel on the cells of the region"
         )
     likeliest = list(region.labels)[int(shares.argmax())]
-    noise = noise_on_map(region, read_eps(eps))
+    noise = planar_noise(region, read_eps(eps))
     released = dict(zip(mechanism.outputs, mechanism.row(likeliest), strict=True))
     return place_densities(
         region,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sievert.arrays import FloatArray
 from sievert.errors import DataError, PolicyError, TooLargeError
-from sievert.numerics import brief, choice, instance
+from sievert.numerics import abbreviated, choice, instance
 from sievert.policies import Policy
 from sievert.report.plots._drawing import Drawing
 from sievert.report.plots._style import AFTER, BEFORE, CURVES, EDGE, LIMIT, SYMBOLS, laid_out, listed
@@ -73,7 +73,7 @@ def policy_graph(
     if witness is not None:
         ends = listed("witness", witness, "two databases")
         if len(ends) != 2:
-            raise PolicyError(f"witness is {brief(witness)}; give two databases")
+            raise PolicyError(f"witness is {abbreviated(witness)}; give two databases")
         pair = np.array([[graph.index(end) for end in ends]])
         _lines(figure, spots, pair, LIMIT, 4.0, "easiest to tell apart")
     for number, members in enumerate(groups):

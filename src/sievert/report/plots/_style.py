@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from plotly.io import templates
 
 from sievert.errors import DataError
-from sievert.numerics import brief, instance, taken
+from sievert.numerics import abbreviated, instance, taken
 from sievert.spaces import Labels, by_label, floats, iterable
 
 __all__ = [
@@ -129,7 +129,7 @@ def numbers(argument: str, given: Any, labels: Labels | int | None = None) -> ND
     items = given if labels is None else by_label(given, labels, argument, DataError)
     found = floats(items, argument, DataError, "give one number for each point")
     if found.ndim != 1 or np.isnan(found).any():
-        raise DataError(f"{argument} is {brief(given)}; give one number for each point")
+        raise DataError(f"{argument} is {abbreviated(given)}; give one number for each point")
     return found
 
 
@@ -138,21 +138,21 @@ def pairs(argument: str, given: Any, size: int) -> NDArray[np.float64]:
     rule = f"give two numbers for each of {size} points"
     found = floats(given, argument, DataError, rule)
     if found.shape != (size, 2) or np.isnan(found).any():
-        raise DataError(f"{argument} is {brief(given)}; {rule}")
+        raise DataError(f"{argument} is {abbreviated(given)}; {rule}")
     return found
 
 
 def listed(argument: str, given: Any, words: str) -> list[Any]:
     """Several things in their order."""
     if isinstance(given, str | bytes | Mapping) or not iterable(given):
-        raise DataError(f"{argument} is {brief(given)}; give a list of {words}")
+        raise DataError(f"{argument} is {abbreviated(given)}; give a list of {words}")
     return taken(argument, given, DataError, words)
 
 
 def named(argument: str, given: Any, kind: Any, words: str) -> dict[str, Any]:
     """Things to draw, each of one kind and with a name for the legend."""
     if not isinstance(given, Mapping) or not given:
-        raise DataError(f"{argument} is {brief(given)}; map a name to {words}, for one or more of them")
+        raise DataError(f"{argument} is {abbreviated(given)}; map a name to {words}, for one or more of them")
     return {
         str(name): instance(f"{argument}[{name!r}]", item, kind, words, DataError)
         for name, item in given.items()
