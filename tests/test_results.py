@@ -8,6 +8,7 @@ from html import escape
 from typing import Any
 
 import numpy as np
+import pytest
 
 import sievert as sv
 from sievert.results import Result, cell_text, exact_texts
@@ -132,3 +133,10 @@ def test_a_scenario_shows_its_file() -> None:
     scenario = sv.load("examples/census-count.toml")
     assert repr(scenario) == "PolicyScenario('examples/census-count.toml')"
     assert "<pre>version = 1" in scenario._repr_html_()
+
+
+@pytest.mark.parametrize(("old", "new"), [("Finding", "AttackOutcome"), ("Promise", "DocumentGuarantee")])
+def test_a_result_of_an_earlier_name_says_what_it_is_called_now(old: str, new: str) -> None:
+    with pytest.raises(AttributeError, match=f"no attribute '{old}'; it is called {new} now"):
+        getattr(sv.results, old)
+    assert getattr(sv.results, new).__name__ == new

@@ -218,6 +218,14 @@ ROOMS = {
     ),
 }
 HOMES = {name: room for room, names in ROOMS.items() for name in names.split()}
+# Names of earlier versions, and what they are called now.
+RENAMED = {
+    "Finding": "AttackOutcome",
+    "Fit": "AffordableReleases",
+    "Guess": "EquivalentGuess",
+    "Pair": "ReferencePair",
+    "Promise": "DocumentGuarantee",
+}
 __all__ = ["Result", *HOMES]
 
 
@@ -225,7 +233,8 @@ if not TYPE_CHECKING:  # a name that is not listed is an error to a type checker
 
     def __getattr__(name: str) -> Any:
         if name not in HOMES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            now = f"; it is called {RENAMED[name]} now" if name in RENAMED else ""
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}{now}")
         return getattr(import_module(f"sievert.{HOMES[name]}"), name)
 
 
