@@ -3,6 +3,7 @@
 import asyncio
 import json
 import shutil
+import threading
 import time
 from collections.abc import Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -159,6 +160,21 @@ def test_a_failed_question_does_not_answer_for_the_next(client: TestClient, stud
         found = answered(client, studio.text, "headline", edits=[{"control": "releases", "value": count}])
         assert f"observations = {count}" in found["text"]
         assert f"after {count}" in found["parts"]["headline"]["sentence"]
+
+
+def test_nobody_listens_to_a_child_that_was_stopped(tmp_path: Path) -> None:
+    """A pipe was closed while a thread read it, which now and then ended that thread with a TypeError."""
+    before = set(threading.enumerate())
+
+    async def asked() -> list[threading.Thread]:
+        children = WorkerPool(tmp_path, "file.toml")
+        children.ask("export", text="", form="toml")
+        listening = [thread for thread in threading.enumerate() if "_listen" in thread.name]
+        assert listening
+        children.close()
+        return [thread for thread in listening if thread not in before and thread.is_alive()]
+
+    assert awaited(asked()) == []
 
 
 def test_words_about_a_question_that_is_over_are_not_heard(tmp_path: Path) -> None:

@@ -21,6 +21,8 @@ __all__ = ["Run", "WorkerPool"]
 
 # Children at most; the oldest work gives way to new.
 MOST = 3
+# Seconds for a listener to hear that its child is gone.
+WAIT = 5.0
 
 GONE = "the process that worked on it ended; it may have run out of memory"
 
@@ -89,13 +91,14 @@ class _Child:
         self.process.start()
         theirs.close()
         self.run: Run | None = None
-        self.heard = False
+        self.listener: threading.Thread | None = None
 
     def hear(self) -> None:
         """From now on what it says is heard in the loop that runs."""
-        if not self.heard:
-            self.heard = True
-            threading.Thread(target=self._listen, args=(asyncio.get_running_loop(),), daemon=True).start()
+        if self.listener is None:
+            loop = asyncio.get_running_loop()
+            self.listener = threading.Thread(target=self._listen, args=(loop,), daemon=True)
+            self.listener.start()
 
     def _listen(self, loop: asyncio.AbstractEventLoop) -> None:
         while True:
@@ -141,6 +144,9 @@ class _Child:
         if self.run is not None:
             self.run.ends("cancelled")
         self.process.join()
+        if self.listener is not None:
+            # The end of the pipe is heard at once; a pipe that is closed while it is read is an error.
+            self.listener.join(timeout=WAIT)
         self.pipe.close()
 
 
