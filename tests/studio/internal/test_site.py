@@ -59,7 +59,7 @@ def test_what_nobody_waits_for_is_left_alone() -> None:
         run = studio.children.ask("form")
         await run.finished(60)
         gone: Any = Gone()
-        with pytest.raises(_site.requests.Problem) as problem:
+        with pytest.raises(_site.requests.BadRequest) as problem:
             await studio._aside(gone, "answer", text=LONG_WORK, parts=["design"], settings={})
         states = [child.run.state for child in studio.children._children if child.run is not None]
         studio.children.close()
