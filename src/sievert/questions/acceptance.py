@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
-from sievert.analysis import Analysis, Attacker, is_within
-from sievert.analysis._measurement import CLAIM_TOLERANCE, ROUNDED
+from sievert.analysis._measurement import CLAIM_TOLERANCE, ROUNDED, is_within
 from sievert.arrays import BoolArray, FloatArray
 from sievert.channels import Channel
 from sievert.channels.divergences import delta_curve, renyi_curve, smallest_epsilon
@@ -25,6 +24,7 @@ from sievert.results import Result
 from sievert.spaces import Metric
 
 if TYPE_CHECKING:
+    from sievert.analysis import Analysis
     from sievert.files import ClaimModel, PolicyScenario
     from sievert.policies import Answers
 
@@ -95,6 +95,8 @@ def check_limits(scenario: PolicyScenario, people: int | None = None) -> tuple[C
     whose = "" if people == 1 else f" for a person with {people} records"
     about = "one record"
     if people > 1 and not scenario.policy.constrained:
+        from sievert.analysis import Attacker
+
         about, repeated = "one person", view.vulnerability(Attacker(records=people), scenario.observations)
         first = repeated
     compared = []
