@@ -1,5 +1,6 @@
 """Kill a child process at any one of its steps on the disk, for tests of what is left behind."""
 
+import gc
 import os
 import pickle
 import shutil
@@ -36,6 +37,8 @@ def interrupted_by(action: Callable[[], object]) -> bool | None:
     """Run an action that may kill its process in a forked child; whether it did, None where it could not."""
     child = os.fork()
     if child == 0:
+        # What the parent's libraries hold for their threads, which a fork does not have, is not collected here.
+        gc.freeze()
         code = 3
         try:
             action()
