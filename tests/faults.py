@@ -37,7 +37,7 @@ def interrupted_by(action: Callable[[], object]) -> bool | None:
     """Run an action that may kill its process in a forked child; whether it did, None where it could not."""
     child = os.fork()
     if child == 0:
-        # What the parent's libraries hold for their threads, which a fork does not have, is not collected here.
+        # What the parent's libraries hold for threads, which a fork does not have, is not collected here.
         gc.freeze()
         code = 3
         try:
