@@ -13,7 +13,7 @@ from statistics import median
 
 from benchmarks.harness import Row
 from sievert.files import PolicyScenario, load
-from sievert.questions import analysis_of, guess_by_eps, max_epsilon, max_level
+from sievert.questions import guess_by_eps, max_epsilon, max_level
 from sievert.questions.explain import weakest_claim_for_file
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
@@ -37,15 +37,15 @@ def _of(path: Path) -> list[Row]:
         limits = {key: value for key, value in (accept or LETTERS).items() if value is not None}
         solved = _median(lambda step: max_level(scenario, {k: v * step for k, v in limits.items()}))
         return [Row(f"backwards, {path.stem}", 1, solved)]
-    eps = analysis_of(scenario).epsilon.nats
+    eps = scenario.analysis.epsilon.nats
     limit = 0.5 if scenario.accept is None or scenario.accept.guess is None else scenario.accept.guess
 
     def at(step: float) -> PolicyScenario:
         return scenario.at_eps(eps * step)
 
     asked: dict[str, Callable[[float], object]] = {
-        "a guess after ten releases": lambda step: analysis_of(at(step)).repeated(RELEASES),
-        "the ε curve": lambda step: guess_by_eps(analysis_of(at(step))),
+        "a guess after ten releases": lambda step: at(step).analysis.vulnerability(releases=RELEASES),
+        "the ε curve": lambda step: guess_by_eps(at(step)),
         "backwards, this mechanism": lambda step: max_epsilon(scenario, limit * step),
         "backwards, any mechanism": lambda step: weakest_claim_for_file(scenario, limit * step, "eps"),
     }

@@ -14,7 +14,6 @@ import sievert as sv
 from benchmarks.harness import Row, compare, timed
 from sievert.files import table_noise
 from sievert.observations import likelihood_of, repeated_guess
-from sievert.questions import analysis_of
 
 HISTOGRAM = '[query]\nkind = "histogram"\n[mechanism]\nkind = "geometric"\neps = 1.0\n'
 SUM = '[query]\nkind = "sum"\n[mechanism]\nkind = "{kind}"\neps = 1.0\n'
@@ -121,7 +120,7 @@ def _repeated(path: Path, top: int) -> Row:
     channel, answers = scenario.channel, scenario.answers
 
     def ours() -> float:
-        return analysis_of(scenario.replaced({})).repeated(4).guess
+        return scenario.replaced({}).analysis.vulnerability(releases=4).value
 
     def theirs() -> float:
         return repeated_guess(channel, answers, 4).guess

@@ -14,7 +14,6 @@ import sievert as sv
 from sievert.channels import PlanarNoise
 from sievert.design import place_design, planar_beside
 from sievert.files import PolicyScenario
-from sievert.questions import analysis_of
 from sievert.questions.design import announced, design_of
 from sievert.spaces import Region
 
@@ -80,8 +79,8 @@ def test_a_design_that_takes_long_says_so_before_it_starts(tmp_path: Path) -> No
 def test_design_reads_the_population_of_a_map() -> None:
     scenario = sv.load("examples/city-places.toml")
     design = design_of(scenario)
-    planar, record = design.found.options[0], analysis_of(scenario).record
-    assert (planar.before, planar.after) == pytest.approx((record.before, record.after), rel=1e-12)
+    planar, record = design.found.options[0], scenario.analysis.vulnerability()
+    assert (planar.before, planar.after) == pytest.approx((record.prior, record.value), rel=1e-12)
     assert "needs [use]" in design.found.missing["the best of all mechanisms"]
 
 

@@ -8,7 +8,7 @@ import pytest
 import sievert as sv
 from sievert.errors import FileError, MechanismError
 from sievert.files import PolicyScenario, scenario_from_text
-from sievert.questions import analysis_of, audit_headline, max_epsilon
+from sievert.questions import audit_headline, max_epsilon
 
 QUICK = ["census-count", "commute-reports", "daily-question", "survey-response", "weekly-visits"]
 
@@ -25,8 +25,8 @@ def test_the_headline_is_what_the_audit_says(name):
 
 def test_what_was_seen_stays_with_the_scenario():
     scenario = sv.load("examples/survey-response.toml")
-    assert analysis_of(scenario) is analysis_of(scenario)
-    assert analysis_of(scenario.replaced({"adversary.observations": 2})) is not analysis_of(scenario)
+    assert scenario.analysis is scenario.analysis
+    assert scenario.replaced({"adversary.observations": 2}).analysis is not scenario.analysis
 
 
 SURVEY = """

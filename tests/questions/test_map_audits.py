@@ -9,7 +9,6 @@ import sievert as sv
 from sievert.errors import FileError
 from sievert.files import load_policy_scenario
 from sievert.observations import RecordLikelihood, likelihood_of
-from sievert.questions import belief_of
 from sievert.questions.breach import breach_of
 from sievert.questions.compare import replacement
 from sievert.report.breach import lines
@@ -126,7 +125,7 @@ def test_uniform_beliefs_are_those_of_fractions(tmp_path):
     text = TOWN.format(cell=100).replace('prior = "people.csv"\n', "")
     (tmp_path / "town.toml").write_text(text)
     scenario = load_policy_scenario(tmp_path / "town.toml")
-    assert np.array_equal(belief_of(scenario), scenario.record_prior.astype(float))
+    assert np.array_equal(scenario.float_record_prior, scenario.record_prior.astype(float))
 
 
 def test_a_place_is_one_record(tmp_path):
@@ -162,7 +161,7 @@ def test_losses_on_a_map_are_those_of_all_pairs(tmp_path):
 def test_a_gain_of_ones_own_above_1_grows_with_releases(tmp_path):
     """What one release gives is no bound after several."""
     scenario = load_policy_scenario(town(tmp_path, cell=600))
-    view = likelihood_of(scenario.channel, belief_of(scenario))
+    view = likelihood_of(scenario.channel, scenario.float_record_prior)
     euros = sv.gains.matrix(5 * np.eye(len(view.belief)), name="euros")
     once, thrice = view.gain(euros), view.gain(euros, 3)
     rows = scenario.channel.finite().matrix

@@ -15,7 +15,6 @@ from sievert.files import load_policy_scenario
 from sievert.limits import planned_claim
 from sievert.mechanisms import privacy
 from sievert.policies import Policy, Query, joint_moves
-from sievert.questions import analysis_of
 from sievert.questions.breach import breach_of
 from sievert.report import ledger
 from sievert.report.release import page as release_page
@@ -138,7 +137,7 @@ def test_eps_and_delta_are_kept_by_the_noise_itself(tmp_path: Path) -> None:
     assert [move.steps for move in noise.moves] == [((1,), (3,))]
     delta = delta_of(laws, [1, 3], 1.0)
     assert 0.99e-4 < delta <= 1e-4
-    level = analysis_of(load_policy_scenario(tmp_path / "file.toml")).level_at(1e-4)
+    level = load_policy_scenario(tmp_path / "file.toml").analysis.epsilon_at(1e-4)
     assert level is not None
     assert 0.999 < level.nats <= 1 + 1e-9
     assert sv.audit(tmp_path / "file.toml").satisfied
@@ -209,8 +208,8 @@ def test_breaches_are_followed_through_all_tables(tmp_path: Path) -> None:
     assert found.found.success[1].exact
     assert found.found.success[1].value > found.found.success[0].value
     # Values are all combinations of both tables: the guess is a product.
-    view = analysis_of(scenario)
-    assert found.found.success[0].value == pytest.approx(view.record.after, rel=1e-12)
+    view = scenario.analysis
+    assert found.found.success[0].value == pytest.approx(view.vulnerability().value, rel=1e-12)
     rates = found.found.rates
     assert rates.average.pair == (("north", 0), ("south", 3))
     reach = np.arange(-150.0, 151.0)

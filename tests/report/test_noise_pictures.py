@@ -8,7 +8,7 @@ import pytest
 
 import sievert as sv
 from sievert.files import PolicyScenario, load_policy_scenario
-from sievert.questions import NoiseCurve, NoiseMap, analysis_of, guess_by_eps, guess_by_releases, noise_curve
+from sievert.questions import NoiseCurve, NoiseMap, guess_by_eps, guess_by_releases, noise_curve
 from sievert.report import audit as report
 from sievert.report import release
 
@@ -34,7 +34,7 @@ def histogram(folder: Path, observations: int = 4, more: str = "") -> PolicyScen
 
 def test_the_guess_release_by_release(tmp_path: Path) -> None:
     """Releases without a list, §1: k = 12, ε' = 0.25."""
-    curve = guess_by_releases(analysis_of(histogram(tmp_path, 52, "accept = { guess = 0.9 }")))
+    curve = guess_by_releases(histogram(tmp_path, 52, "accept = { guess = 0.9 }"))
     assert curve is not None
     found = dict(zip(curve.levels, curve.guesses, strict=True))
     assert found[1] == pytest.approx(0.106960164, abs=5e-10)
@@ -45,7 +45,7 @@ def test_the_guess_release_by_release(tmp_path: Path) -> None:
 
 
 def test_the_guess_against_eps(tmp_path: Path) -> None:
-    curve = guess_by_eps(analysis_of(histogram(tmp_path)))
+    curve = guess_by_eps(histogram(tmp_path))
     assert curve is not None
     assert (curve.levels[0], curve.guesses[0]) == (0.0, 1 / 12)
     assert curve.levels[-1] == pytest.approx(1.5)
@@ -57,7 +57,7 @@ def test_the_guess_against_eps(tmp_path: Path) -> None:
 
 def test_the_law_of_one_cell_and_one_belief(tmp_path: Path) -> None:
     scenario = histogram(tmp_path)
-    found = noise_curve(scenario.channel, analysis_of(scenario))
+    found = noise_curve(scenario.channel, scenario)
     assert isinstance(found, NoiseCurve)
     alpha = math.exp(-0.25)
     middle = len(found.amounts) // 2
@@ -82,7 +82,7 @@ def test_belief_after_a_sum_is_by_distance(tmp_path: Path) -> None:
         adversary = { observations = 2 }
         """,
     )
-    found = noise_curve(scenario.channel, analysis_of(scenario))
+    found = noise_curve(scenario.channel, scenario)
     assert isinstance(found, NoiseCurve)
     assert len(found.values) <= 401
     assert len(found.amounts) <= 401
@@ -98,7 +98,7 @@ def test_belief_after_a_sum_is_by_distance(tmp_path: Path) -> None:
 
 def test_the_map_shows_where_a_place_goes() -> None:
     scenario = sv.load("examples/release/taxis.toml")
-    found = noise_curve(scenario.channel, analysis_of(scenario))
+    found = noise_curve(scenario.channel, scenario)
     assert isinstance(found, NoiseMap)
     rows, columns = found.probabilities.shape
     assert (len(found.north), len(found.east)) == (rows, columns)

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from sievert.cli import _described as others
+from sievert.cli._ask import ask
 from sievert.cli._options import real_option
-from sievert.cli._present import AsJson, Force, OutputFiles, present, print_table, progress_bar
+from sievert.cli._present import AsJson, Force
 
 __all__ = ["breach"]
 
@@ -35,23 +35,16 @@ def breach(
     as_json: AsJson = False,
 ) -> None:
     """Say what repeated answers give away, and how many it takes to know."""
-    from sievert.files import load_policy_scenario
-    from sievert.questions.breach import breach_of, read_range
-    from sievert.report.breach import lines, page, table
+    from sievert.questions.breach import read_range
 
     counts = None if observations is None else read_range(observations)
-    without = {"about": about, "level": level}
-    if others.answer("breach", file, force, as_json, report, observations=counts, without=without):
-        return
-    scenario = load_policy_scenario(file)
-    asked = OutputFiles(scenario.reads(), force, report=report)
-    with progress_bar():
-        result = breach_of(scenario, counts, about or (), level)
-    present(
-        result,
-        lines,
-        asked,
-        json=as_json,
-        page=lambda command: page(result, scenario, command),
-        table=lambda: print_table(*table(result)),
+    ask(
+        "breach",
+        file,
+        force=force,
+        as_json=as_json,
+        report=report,
+        observations=counts,
+        about=about,
+        level=level,
     )

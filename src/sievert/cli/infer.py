@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from sievert.cli import _described as others
-from sievert.cli._present import Force, OutputFiles, present, progress_bar
+from sievert.cli._ask import ask
+from sievert.cli._present import Force
 
 __all__ = ["infer"]
 
@@ -26,26 +26,4 @@ def infer(
 
     Exit code 0: every limit of [accept] about inference holds, or there is none; 1: one does not.
     """
-    if others.answer("infer", file, force, as_json, report, proof):
-        return
-    from sievert.files import bind_proof, load_policy_scenario
-    from sievert.questions.infer import infer as run
-    from sievert.report.infer import lines, page
-
-    scenario = load_policy_scenario(file)
-    asked = OutputFiles(scenario.reads(), force, report=report, proof=proof)
-    with progress_bar():
-        result = run(scenario)
-    best = result.best
-    present(
-        result,
-        lines,
-        asked,
-        json=as_json,
-        page=lambda command: page(result, scenario, command),
-        proof=lambda: str(result.uncertified) if best is None else bind_proof(best.certificate, scenario),
-        about=(file,),
-        good=result.passed,
-        holds=result.passed,
-        data={"passed": result.passed},
-    )
+    ask("infer", file, force=force, as_json=as_json, report=report, proof=proof, exits=True)

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from sievert.cli import _described as others
+from sievert.cli._ask import ask
 from sievert.cli._options import real_option
-from sievert.cli._present import AsJson, Force, OutputFiles, ProofPath, present, progress_bar
+from sievert.cli._present import AsJson, Force, ProofPath
 
 __all__ = ["limits"]
 
@@ -26,25 +26,4 @@ def limits(
     as_json: AsJson = False,
 ) -> None:
     """Every bound on what a mechanism of this policy could leak, and which of them is exact."""
-    if others.answer("limits", file, force, as_json, report, proof, eps=eps):
-        return
-    from sievert.files import bind_proof, load_policy_scenario
-    from sievert.questions.limits import limit_curves, limits_of
-    from sievert.report.limits import lines, page
-
-    scenario = load_policy_scenario(file)
-    asked = OutputFiles(scenario.reads(), force, report=report, proof=proof)
-    with progress_bar():
-        result = limits_of(scenario, eps)
-    certificate = result.database.certificate
-    present(
-        result,
-        lines,
-        asked,
-        json=as_json,
-        page=lambda command: page(result, scenario, limit_curves(scenario, result), command),
-        proof=lambda: (
-            str(result.uncertified) if certificate is None else bind_proof(certificate, scenario, eps=eps)
-        ),
-        about=(file,),
-    )
+    ask("limits", file, force=force, as_json=as_json, report=report, proof=proof, eps=eps)

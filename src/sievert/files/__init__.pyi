@@ -20,6 +20,7 @@ from ._init import public_values as public_values
 from ._init import values_of as values_of
 from ._loading import described as described
 from ._loading import load as load
+from ._loading import load_any as load_any
 from ._loading import load_policy_scenario as load_policy_scenario
 from ._loading import parse_toml as parse_toml
 from ._loading import scenario_from_text as scenario_from_text

@@ -195,6 +195,11 @@ def load_policy_scenario(path: str | Path) -> PolicyScenario:
     return loaded
 
 
+def load_any(path: str | Path) -> Scenario:
+    """What a file describes, whatever it is about; a channel or a proof is refused."""
+    return described(path) or load_policy_scenario(path)
+
+
 def described(path: str | Path | object) -> DocumentsScenario | VectorsScenario | None:
     """The scenario of a file with [documents] or [vectors]; None for whatever else it is."""
     if isinstance(path, str | Path):

@@ -18,7 +18,6 @@ from sievert.numerics import abbreviated, as_fraction
 from sievert.policies import (
     Sensitivity,
     Statistic,
-    joint_sensitivity,
 )
 
 if TYPE_CHECKING:
@@ -31,7 +30,6 @@ __all__ = [
     "may_drop_rows",
     "noise_without_list",
     "released_table",
-    "rho_of_table",
     "table_noise",
 ]
 
@@ -178,13 +176,6 @@ def _on_cells(scenario: PolicyScenario, added: NoiseSpec) -> TableNoise | None:
         return add_to_table(table, law, limits)
     except MechanismError as problem:
         raise FileError(f"mechanism.{problem}") from None
-
-
-def rho_of_table(scenario: PolicyScenario, noise: TableNoise) -> Fraction:
-    """The ρ of noise in the cells of the file's table: for one record, and a unit of distance squared."""
-    policy, found = scenario.policy, scenario.tabulated
-    absence = found.absence and policy.absent is None
-    return joint_sensitivity(policy, [found.statistic], [noise.law.rho_of], absence=absence, power=2).cost
 
 
 def _steps_of(outputs: Sequence[int], step: Fraction) -> tuple[int, int]:

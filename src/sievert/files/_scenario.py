@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property, singledispatch
+from functools import cached_property, lru_cache
 from html import escape
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
@@ -19,15 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
+from sievert.analysis import Analysis, analysis_of, epsilon_of, rho_of
+from sievert.arrays import FloatArray
 from sievert.channels import (
     Channel,
     Epsilon,
     JointNoise,
     NoiseChannel,
-    PlanarNoise,
     StatedPrior,
     TableNoise,
-    epsilon,
 )
 from sievert.channels.priors import as_prior
 from sievert.errors import FileError, QueryError, SievertError, TooLargeError
@@ -38,12 +38,12 @@ from sievert.files._document import (
     dumps,
 )
 from sievert.files._inference import InferenceCase, inference_case
-from sievert.files._noise import ReleasedTable, noise_without_list, released_table, rho_of_table, table_noise
+from sievert.files._noise import ReleasedTable, noise_without_list, released_table, table_noise
 from sievert.files._paths import Stamp, files_read, moved, stamps
 from sievert.kinds import Reader
 from sievert.measures import GainFunction, GainMatrix
 from sievert.mechanisms import Family
-from sievert.policies import Answers, Policy, Query
+from sievert.policies import Answers, Policy, Query, Sensitivity
 from sievert.spaces import Labels, Metric, Region, metrics
 
 __all__ = [
@@ -55,8 +55,6 @@ __all__ = [
 
 # A prior from a list and one from rescaled weights are the same up to rounding.
 SAME_PROBABILITY = 1e-9
-# By how much a difference of logarithms of listed probabilities may be off: some units in their last place.
-ROUNDED_LOGARITHMS = 1e-13
 
 # What each part is built of; `Scenario.sharing` takes it over where all of that is the same.
 _ANSWERS = {"policy", "query", "data"}
@@ -192,6 +190,10 @@ class Scenario:
         """The same file, with what another has built of the same tables."""
         return self
 
+    def reads(self) -> list[Path]:
+        """The file itself and every file it names for reading."""
+        return files_read(self.document, self.folder, self.source)
+
     def to_toml(self) -> str:
         """The file's text, keys that were not given left out."""
         return dumps(self.document.model_dump(exclude_unset=True))
@@ -246,12 +248,65 @@ class PolicyScenario(Scenario):
         object.__setattr__(self, "_stamps", stamps(self.document, self.folder))
 
     @cached_property
-    def kept(self) -> dict[str, Any]:
-        """What questions have found of this file and ask for again; it stays with this object."""
-        return {}
+    def analysis(self) -> Analysis:
+        """What the mechanism reveals; it stays with this object."""
+        return analysis_of(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: item for name, item in self.__dict__.items() if name != "kept"}
+        return {name: item for name, item in self.__dict__.items() if name != "analysis"}
+
+    # ── What makes a file a measurement ─────────────────────────────────────────────────────────────────────
+
+    @property
+    def table_noise(self) -> NoiseChannel | None:
+        """The noise that a release draws; None where the channel is a list that is drawn from."""
+        return table_noise(self)
+
+    @property
+    def is_table(self) -> bool:
+        """Whether a table over all records is released."""
+        return self.document.mechanism is not None and self.document.query.is_table
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """How far one record moves the table."""
+        return self.tabulated.sensitivity
+
+    @property
+    def absence(self) -> bool:
+        """Whether records may be left out."""
+        return self.tabulated.absence
+
+    @property
+    def description(self) -> str:
+        """The mechanism in words."""
+        return self.mechanism.words()
+
+    @property
+    def float_record_prior(self) -> FloatArray:
+        """About the value of one record: where nothing is stated, without a fraction for each value."""
+        if self.stated_record_prior is None:
+            return _uniform(len(self.policy.values))
+        return np.asarray(self.record_prior.astype(np.float64))
+
+    @property
+    def informative_prior(self) -> FloatArray | None:
+        """The belief about one record; None where it is uniform."""
+        given = self.stated_record_prior
+        if given is None or given.is_uniform:
+            return None
+        if self.region is not None:
+            return np.asarray(self.stated_belief, dtype=np.float64)
+        return np.asarray(given.over(self.policy.values, self.policy.absent), dtype=np.float64)
+
+    def require_record_prior(self) -> None:
+        """Refuse a prior about the answer, where no list holds the answers."""
+        stated = self.document.adversary.prior
+        if stated is not None and not stated.is_uniform and not self.query.is_record:
+            raise FileError(
+                f"{self.source}, adversary.prior: is a belief about the answer, and no list holds "
+                "the answers; give record_prior, a belief about one record"
+            )
 
     def sharing(self, other: Scenario) -> Self:
         """The same file, with what another has built of the same tables."""
@@ -350,7 +405,7 @@ class PolicyScenario(Scenario):
     @cached_property
     def epsilon(self) -> Epsilon:
         """The smallest ε for which the mechanism keeps the policy, with what attains it."""
-        return _epsilon(self.channel, self)
+        return epsilon_of(self.channel, self)
 
     @property
     def claimed_eps(self) -> float | None:
@@ -372,7 +427,7 @@ class PolicyScenario(Scenario):
             noise = self.channel
             if not isinstance(noise, TableNoise | JointNoise) or noise.keeps_eps or self.policy.is_metric:
                 return None
-            return noise.joint_rho.cost if isinstance(noise, JointNoise) else rho_of_table(self, noise)
+            return rho_of(noise, self)
 
     @property
     def claimed(self) -> dict[str, Any] | None:
@@ -616,46 +671,12 @@ def _written(part: Any) -> str:
     return repr(part.model_dump(exclude_unset=True) if isinstance(part, BaseModel) else part)
 
 
-@singledispatch
-def _epsilon(channel: Channel, scenario: PolicyScenario) -> Epsilon:
-    """By looking at all outputs of all neighbours; to the last digits where the law of the noise is known."""
-    found = epsilon(channel, scenario.answers)
-    law = _eps_of_law(scenario)
-    same = law is not None and abs(found.nats - law) <= ROUNDED_LOGARITHMS + SAME_PROBABILITY * law
-    return replace(found, nats=law) if law is not None and same and found.exact is None else found
-
-
-def _eps_of_law(scenario: PolicyScenario) -> float | None:
-    """The ε of noise that is added to a table, by its sensitivity; None where public knowledge is in play."""
-    if scenario.document.mechanism is None or scenario.policy.constrained:
-        return None
-    if not scenario.document.query.is_table:
-        return None
-    noise = table_noise(scenario)
-    return noise.nats_of(scenario.tabulated.sensitivity) if isinstance(noise, TableNoise) else None
-
-
-@_epsilon.register
-def _of_table(noise: TableNoise, scenario: PolicyScenario) -> Epsilon:
-    """By the sensitivity of the table: its largest move needs all of the noise (Fernandes, Lem 3.6)."""
-    sensitivity = scenario.tabulated.sensitivity
-    nats = noise.nats_of(sensitivity)
-    return Epsilon(nats, sensitivity.pair if nats else None, None, None, 1.0)
-
-
-@_epsilon.register
-def _of_several(noise: JointNoise, scenario: PolicyScenario) -> Epsilon:
-    """The largest sum of what the tables cost, over one pair of neighbours."""
-    if not noise.keeps_eps:
-        return Epsilon(math.inf, None, None, None, 1.0)
-    found = noise.joint
-    return Epsilon(float(found.cost), found.pair if found.cost else None, None, None, 1.0)
-
-
-@_epsilon.register
-def _of_map(noise: PlanarNoise, scenario: PolicyScenario) -> Epsilon:
-    """For each metre between the centres of cells (Fernandes, 3.13)."""
-    return Epsilon(float(noise.eps), None, None, None, 1.0)
+@lru_cache(maxsize=4)
+def _uniform(values: int) -> FloatArray:
+    """All equally likely: one array for every level of ε."""
+    found = np.full(values, 1 / values)
+    found.flags.writeable = False
+    return found
 
 
 def _far_apart(first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.bool_]:

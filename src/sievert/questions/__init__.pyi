@@ -41,10 +41,6 @@ from ._one_row import one_row as one_row
 from ._one_row import rows_of_person as rows_of_person
 from ._person_rows import PersonRows as PersonRows
 from ._person_rows import person_rows as person_rows
-from ._seen import Analysis as Analysis
-from ._seen import analysis_of as analysis_of
-from ._seen import belief_of as belief_of
-from .acceptance import CLAIM_TOLERANCE as CLAIM_TOLERANCE
 from .acceptance import Check as Check
 from .acceptance import Promise as Promise
 from .acceptance import check_limits as check_limits

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sievert.analysis import Analysis, Attacker, Vulnerability
+from sievert.analysis._analysis import SEED, SHARE
 from sievert.channels import Channel, NoiseChannel, PlanarNoise
 from sievert.errors import TooLargeError
 from sievert.files import PolicyScenario
@@ -24,7 +26,6 @@ from sievert.observations import (
     repeated_gain,
     simulated_gain,
 )
-from sievert.questions._seen import SEED, SHARE, Analysis, belief_of
 from sievert.results import Result
 
 __all__ = ["AttackerResult", "UnansweredAttacker", "attacker_results"]
@@ -102,49 +103,52 @@ class UnansweredAttacker(Result):
 Findings = tuple[tuple[AttackerResult, ...], tuple[UnansweredAttacker, ...]]
 
 
-def attacker_results(view: Analysis) -> Findings:
+def attacker_results(scenario: PolicyScenario) -> Findings:
     """One finding for each gain of the file, and the gains that are not known.
 
     What they are about is said by the file (`Scenario.gains_about`), never by how many answers there are.
     """
-    scenario = view.scenario
     if scenario.gains_about == "record":
-        return _about_record(view)
-    return _about_answer(scenario.channel, view)
+        return _about_record(scenario)
+    return _about_answer(scenario.channel, scenario)
 
 
-def _about_record(view: Analysis) -> Findings:
+def _about_record(scenario: PolicyScenario) -> Findings:
     """About one record when all others are known."""
-    scenario = view.scenario
+    view = scenario.analysis
 
     def found(place: int, model: Gain) -> AttackerResult:
         gain = scenario.gain_about_record(place)
+        attacker = Attacker(gain)
         return _record_finding(
-            gain, partial(view.gain, gain), model.unit, view, partial(view.simulated_gain, gain)
+            gain,
+            partial(view.vulnerability, attacker),
+            model.unit,
+            scenario,
+            partial(view.simulate, attacker),
         )
 
     return _answered(scenario, found)
 
 
 @singledispatch
-def _about_answer(channel: Channel, view: Analysis) -> Findings:
+def _about_answer(channel: Channel, scenario: PolicyScenario) -> Findings:
     """About the channel's input."""
-    scenario = view.scenario
     # Fractions beside rounded entries gain nothing and cost much.
     belief = scenario.prior if channel.form == "exact" else scenario.prior.astype(np.float64)
     models = scenario.document.adversary.gains
     found = (
-        _finding(channel, belief, gain, model.unit, view)
+        _finding(channel, belief, gain, model.unit, scenario)
         for model, gain in zip(models, scenario.gains, strict=True)
     )
     return tuple(found), ()
 
 
 @_about_answer.register
-def _about_unlisted_answer(channel: NoiseChannel, view: Analysis) -> Findings:
+def _about_unlisted_answer(channel: NoiseChannel, scenario: PolicyScenario) -> Findings:
     """No list holds the answers."""
     reason = 'no list holds the answers; about = "record" asks about one record when all others are known'
-    models = view.scenario.document.adversary.gains
+    models = scenario.document.adversary.gains
     return (), tuple(UnansweredAttacker(_name(model), reason) for model in models)
 
 
@@ -175,17 +179,17 @@ def _name(model: Gain) -> str:
 
 def _record_finding(
     gain: GainFunction,
-    gained: Callable[[int], RecordGain],
+    gained: Callable[[int], Vulnerability],
     unit: Unit | None,
-    view: Analysis,
+    scenario: PolicyScenario,
     drawn: Callable[[int], SimulatedVulnerability | None],
 ) -> AttackerResult:
     """After one release and after all of them; what is gained, and what a simulation says of it."""
-    once, count = gained(1), view.scenario.observations
-    before, after = once.before, _unless_rounding(once.before, once.after)
+    once, count = gained(1), scenario.observations
+    before, after = once.prior, _unless_rounding(once.prior, once.value)
     better = before - after if gain.is_loss else after - before
     above, below = (before, after) if gain.is_loss else (after, before)
-    repeated = _after_all(gain, gained(count), view) if count > 1 else once
+    repeated = _after_all(gain, gained(count), scenario.analysis) if count > 1 else once
     return AttackerResult(
         once.gain,
         unit or gain.unit,
@@ -195,12 +199,12 @@ def _record_finding(
         better,
         gain.bits(before, after),
         None,
-        once.exact,
+        once.is_exact,
         count,
-        _unless_rounding(repeated.before, repeated.after),
-        repeated.exact,
-        once.method,
-        repeated.method,
+        _unless_rounding(repeated.prior, repeated.value),
+        repeated.is_exact,
+        once.posterior.method,
+        repeated.posterior.method,
         _other_end(once),
         _other_end(repeated),
         None if _is_narrow(repeated) else drawn(count),
@@ -208,27 +212,27 @@ def _record_finding(
     )
 
 
-def _other_end(found: RecordGain) -> float | None:
+def _other_end(found: Vulnerability) -> float | None:
     """The end of the interval that is not shown; None where there is one number."""
-    return None if found.exact else found.lower if found.after == found.upper else found.upper
+    ends = found.posterior
+    return None if found.is_exact else ends.lower if found.value == ends.upper else ends.upper
 
 
-def _is_narrow(found: RecordGain) -> bool:
+def _is_narrow(found: Vulnerability) -> bool:
     """Whether a simulation would say less than the bounds do."""
-    return found.exact or found.upper - found.lower <= NARROW * abs(found.upper)
+    ends = found.posterior
+    return found.is_exact or ends.upper - ends.lower <= NARROW * abs(ends.upper)
 
 
-def _after_all(gain: GainFunction, found: RecordGain, view: Analysis) -> RecordGain:
+def _after_all(gain: GainFunction, found: Vulnerability, view: Analysis) -> Vulnerability:
     """What is found after all releases; a guess in one try never above the least bound on it."""
-    if found.exact or not isinstance(gain, Identity) or found.gain != gain.name:
+    if found.is_exact or not isinstance(gain, Identity) or found.gain != gain.name:
         return found
-    least = view.repeated(found.releases)
-    if least.before != found.before or least.guess >= found.after:
+    least = view.vulnerability(releases=found.releases)
+    if least.prior != found.prior or least.value >= found.value:
         return found
-    ends = (least.guess if least.exact else min(found.lower, least.guess), least.guess)
-    return replace(
-        found, after=least.guess, exact=least.exact, lower=ends[0], upper=ends[1], method=least.method
-    )
+    lower = least.value if least.is_exact else min(found.posterior.lower, least.value)
+    return replace(found, posterior=replace(least.posterior, lower=lower))
 
 
 def _unless_rounding(before: float, after: float) -> float:
@@ -237,19 +241,21 @@ def _unless_rounding(before: float, after: float) -> float:
 
 
 @_about_answer.register
-def _about_place(channel: PlanarNoise, view: Analysis) -> Findings:
+def _about_place(channel: PlanarNoise, scenario: PolicyScenario) -> Findings:
     """About one place, without all pairs of cells where the gain needs none."""
-    scenario = view.scenario
-    plane = PlanarLikelihood(channel, belief_of(scenario))
-    return _answered(scenario, lambda _, model: _place_finding(model, plane, view))
+    plane = PlanarLikelihood(channel, scenario.float_record_prior)
+    return _answered(scenario, lambda _, model: _place_finding(model, plane, scenario))
 
 
 @singledispatch
-def _place_finding(model: Gain, plane: PlanarLikelihood, view: Analysis) -> AttackerResult:
-    scenario = view.scenario
+def _place_finding(model: Gain, plane: PlanarLikelihood, scenario: PolicyScenario) -> AttackerResult:
     gain = model.adversary(scenario.policy.values, scenario.record_distance)
     return _record_finding(
-        gain, partial(plane.gain, gain), model.unit, view, partial(_drawn_places, plane, gain)
+        gain,
+        _of_gain(gain, partial(plane.gain, gain)),
+        model.unit,
+        scenario,
+        partial(_drawn_places, plane, gain),
     )
 
 
@@ -263,26 +269,32 @@ def _drawn_places(
 
 
 @_place_finding.register
-def _place_within(model: WithinGain, plane: PlanarLikelihood, view: Analysis) -> AttackerResult:
+def _place_within(model: WithinGain, plane: PlanarLikelihood, scenario: PolicyScenario) -> AttackerResult:
     # A gain of one's own is a table of all pairs of cells, which distances on a map do not need.
     drawn = partial(_drawn_places, plane, plane.identity, metres=model.within)
-    return _record_finding(plane.identity, partial(plane.within, model.within), model.unit, view, drawn)
+    gained = _of_gain(plane.identity, partial(plane.within, model.within))
+    return _record_finding(plane.identity, gained, model.unit, scenario, drawn)
+
+
+def _of_gain(gain: GainFunction, gained: Callable[[int], RecordGain]) -> Callable[[int], Vulnerability]:
+    return lambda releases: Vulnerability.of_gain(gained(releases), gain.is_loss)
 
 
 def _finding(
-    channel: Channel, belief: NDArray[Any], gain: GainFunction, unit: Unit | None, view: Analysis
+    channel: Channel, belief: NDArray[Any], gain: GainFunction, unit: Unit | None, scenario: PolicyScenario
 ) -> AttackerResult:
-    releases, repeated = view.scenario.observations, None
+    releases, repeated = scenario.observations, None
     if releases > 1:
-        repeated = repeated_gain(channel, gain, belief.astype(np.float64), releases)
-        if view.scenario.gains_about == "value":
-            repeated = _after_all(gain, repeated, view)
+        listed = repeated_gain(channel, gain, belief.astype(np.float64), releases)
+        repeated = Vulnerability.of_gain(listed, gain.is_loss)
+        if scenario.gains_about == "value":
+            repeated = _after_all(gain, repeated, scenario.analysis)
     found = leakage(channel, belief, gain, kind="additive")
     factor = found.factor
     drawn = None
     if repeated is not None and not _is_narrow(repeated):
         with suppress(TooLargeError):
-            share = min(SHARE, len(view.scenario.gains))
+            share = min(SHARE, len(scenario.gains))
             drawn = simulated_gain(channel, gain, belief.astype(np.float64), releases, SEED, share)
     return AttackerResult(
         gain.name,
@@ -295,10 +307,10 @@ def _finding(
         gain.sole_best(belief.astype(np.float64)),
         True,
         releases,
-        found.posterior if repeated is None else repeated.after,
-        repeated is None or repeated.exact,
+        found.posterior if repeated is None else repeated.value,
+        repeated is None or repeated.is_exact,
         EVERY_OUTPUT,
-        EVERY_OUTPUT if repeated is None else repeated.method,
+        EVERY_OUTPUT if repeated is None else repeated.posterior.method,
         None,
         None if repeated is None else _other_end(repeated),
         drawn,

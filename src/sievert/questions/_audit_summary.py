@@ -8,7 +8,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from weakref import WeakKeyDictionary
 
+from sievert.analysis import Analysis
 from sievert.channels import Epsilon
 from sievert.files import PolicyScenario
 from sievert.measures import RecordLeakage
@@ -17,7 +19,6 @@ from sievert.observations import SimulatedVulnerability
 from sievert.questions._attackers import Findings, UnansweredAttacker, attacker_results
 from sievert.questions._beside import guess_beside
 from sievert.questions._one_row import one_row, rows_of_person
-from sievert.questions._seen import Analysis, analysis_of
 from sievert.questions.acceptance import Check, Promise, check_limits, kept_promise
 from sievert.results import Result
 
@@ -130,24 +131,24 @@ def audit_headline(scenario: PolicyScenario) -> AuditHeadline:
     Findings about the file's adversaries are looked at only where something is to be accepted, since only
     then one that is not known changes the sentence.
     """
-    view = analysis_of(scenario)
-    parts = AuditParts.of(view)
-    repeated = view.repeated(scenario.observations)
+    view = scenario.analysis
+    parts = AuditParts.of(scenario)
+    repeated = view.vulnerability(releases=scenario.observations)
     return AuditHeadline(
         scenario.title,
         view.epsilon,
         scenario.claimed_eps,
         parts.promise,
         parts.satisfied,
-        view.record,
+        view.vulnerability().as_record(view.first_bits),
         scenario.policy.records,
         scenario.observations,
-        repeated.guess,
-        repeated.exact,
+        repeated.value,
+        repeated.is_exact,
         parts.checks,
         parts.findings[1] if parts.checks else (),
-        view.simulated(scenario.observations),
-        view.simulated(1),
+        view.simulate(releases=scenario.observations),
+        view.simulate(),
         rows_of_person(scenario),
     )
 
@@ -155,34 +156,38 @@ def audit_headline(scenario: PolicyScenario) -> AuditHeadline:
 class AuditParts:
     """What an audit is made of beside what is seen, each part when it is first asked for."""
 
-    def __init__(self, view: Analysis) -> None:
-        self.view = view
+    def __init__(self, scenario: PolicyScenario) -> None:
+        self.scenario = scenario
 
     @classmethod
-    def of(cls, view: Analysis) -> AuditParts:
-        """The parts of a view, which keeps them."""
-        found: AuditParts = view.kept.setdefault("parts", cls(view))
-        return found
+    def of(cls, scenario: PolicyScenario) -> AuditParts:
+        """The parts of a scenario's audit, as long as its analysis lives."""
+        if scenario.analysis not in _PARTS:
+            _PARTS[scenario.analysis] = cls(scenario)
+        return _PARTS[scenario.analysis]
 
     @cached_property
     def promise(self) -> Promise | None:
         """The claims of the file, held against its mechanism."""
-        return kept_promise(self.view)
+        return kept_promise(self.scenario)
 
     @cached_property
     def satisfied(self) -> bool:
         """Whether the claim is kept; a claim of a pure ε, or none, needs one that is finite."""
-        promise, scenario = self.promise, self.view.scenario
+        promise, scenario = self.promise, self.scenario
         pure = promise is None or scenario.claimed_eps is not None
         kept = (promise is None or promise.kept) and (not pure or math.isfinite(scenario.epsilon.nats))
-        return self.view.proved is not False and kept
+        return scenario.analysis.is_verified is not False and kept
 
     @cached_property
     def checks(self) -> tuple[Check, ...]:
         """The limits of [accept]."""
-        return check_limits(self.view)
+        return check_limits(self.scenario)
 
     @cached_property
     def findings(self) -> Findings:
         """What each adversary of the file gains."""
-        return attacker_results(self.view)
+        return attacker_results(self.scenario)
+
+
+_PARTS: WeakKeyDictionary[Analysis, AuditParts] = WeakKeyDictionary()

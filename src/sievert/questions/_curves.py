@@ -14,12 +14,11 @@ from functools import singledispatch
 
 import numpy as np
 
+from sievert.analysis import Vulnerability
 from sievert.arrays import FloatArray
 from sievert.channels import Channel, PlanarNoise, TableNoise
 from sievert.errors import SievertError, TooLargeError
 from sievert.files import PolicyScenario
-from sievert.observations import RepeatedGuess
-from sievert.questions._seen import Analysis, analysis_of, belief_of
 from sievert.results import Result
 
 __all__ = ["GuessCurve", "NoiseCurve", "NoiseMap", "guess_by_eps", "guess_by_releases", "noise_curve"]
@@ -51,46 +50,47 @@ class GuessCurve(Result):
     ever: float | None = None
 
 
-def guess_by_releases(view: Analysis, most: int | None = None) -> GuessCurve | None:
+def guess_by_releases(scenario: PolicyScenario, most: int | None = None) -> GuessCurve | None:
     """The guess after one release, two, … `most`; by default beyond the file's own where that is quick."""
-    scenario = view.scenario
-    count = scenario.observations
+    view, count = scenario.analysis, scenario.observations
     if most is None:
-        most = count if view.listed else max(10, 2 * count)
+        most = count if view.is_listed else max(10, 2 * count)
     if most == 1:
         return None
     wanted = np.unique(np.round(np.geomspace(1, most, 24)).astype(int))
     # The ends and the file's own number first.
     order = dict.fromkeys([1, count, most, *wanted.tolist()])
-    found: dict[int, RepeatedGuess] = {}
+    found: dict[int, Vulnerability] = {}
     start = time.perf_counter()
     for releases in order:
         if len(found) > 1 and time.perf_counter() - start > CURVE_SECONDS:
             break
-        found[releases] = view.repeated(releases)
+        found[releases] = view.vulnerability(releases=releases)
     shown = sorted(found.items())
     limit = None if scenario.accept is None else scenario.accept.guess
     return GuessCurve(
         tuple(float(releases) for releases, _ in shown),
-        tuple(item.guess for _, item in shown),
-        tuple(item.exact for _, item in shown),
-        view.record.before,
+        tuple(item.value for _, item in shown),
+        tuple(item.is_exact for _, item in shown),
+        view.vulnerability().prior,
         float(count),
         limit,
         # A limit of 1 but for rounding is none.
-        view.guess_limit if view.guess_limit is not None and view.guess_limit < 1 - 1e-9 else None,
+        view.vulnerability_limit
+        if view.vulnerability_limit is not None and view.vulnerability_limit < 1 - 1e-9
+        else None,
     )
 
 
-def guess_by_eps(view: Analysis) -> GuessCurve | None:
+def guess_by_eps(scenario: PolicyScenario) -> GuessCurve | None:
     """The guess after one release of the file's family at other ε; None where it has no other."""
-    scenario, here = view.scenario, view.epsilon.nats
+    here = scenario.epsilon.nats
     if not 0 < here < math.inf or scenario.mechanism.with_eps(here) is None:
         return None
     claimed = scenario.claimed_eps
     at = here if claimed is None else claimed
     # What ε has no part in is found here, and shared by the other levels.
-    before = view.record.before
+    before = scenario.analysis.vulnerability().prior
     rows = sorted(_at_levels(scenario, at))
     if len(rows) < 2:
         return None
@@ -108,8 +108,8 @@ def _at_levels(scenario: PolicyScenario, here: float) -> Iterator[tuple[float, f
         if time.perf_counter() - start > CURVE_SECONDS:
             return
         with suppress(SievertError):
-            record = analysis_of(scenario.at_eps(eps)).record
-            yield eps, record.after, not record.is_bound
+            found = scenario.at_eps(eps).analysis.vulnerability()
+            yield eps, found.value, found.is_exact
 
 
 @dataclass(frozen=True)
@@ -143,14 +143,14 @@ class NoiseMap(Result):
 
 
 @singledispatch
-def noise_curve(channel: Channel, view: Analysis) -> NoiseCurve | NoiseMap | None:
+def noise_curve(channel: Channel, scenario: PolicyScenario) -> NoiseCurve | NoiseMap | None:
     """What the noise looks like; None for a channel with a list, which is drawn itself."""
     return None
 
 
 @noise_curve.register
-def _of_cell(noise: TableNoise, view: Analysis) -> NoiseCurve | None:
-    scenario, belief = view.scenario, belief_of(view.scenario)
+def _of_cell(noise: TableNoise, scenario: PolicyScenario) -> NoiseCurve | None:
+    belief = scenario.float_record_prior
     law, step = noise.law, float(noise.statistic.step)
     if not math.isfinite(law.deviation):
         return None
@@ -200,7 +200,7 @@ def _shown(after: FloatArray, place: int) -> list[int]:
 
 
 @noise_curve.register
-def _of_map(noise: PlanarNoise, view: Analysis) -> NoiseMap | None:
+def _of_map(noise: PlanarNoise, scenario: PolicyScenario) -> NoiseMap | None:
     rows, columns = noise.region.shape
     middle = rows // 2, columns // 2
     try:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from decimal import ROUND_FLOOR
 from typing import Literal
 
+from sievert.analysis import Attacker, Enclosure, Vulnerability
 from sievert.errors import FileError, MechanismError
 from sievert.files import PolicyScenario
 from sievert.limits import largest_satisfying, odds_growth, six_digits
@@ -21,8 +22,6 @@ from sievert.numerics import (
     probability,
     whole,
 )
-from sievert.observations import RepeatedGuess
-from sievert.questions._seen import analysis_of
 from sievert.results import Result
 
 __all__ = ["MaxEpsilon", "max_epsilon"]
@@ -112,27 +111,27 @@ def max_epsilon(
             f"{scenario.source}, mechanism: {words} has no other ε; name a family with eps",
             key=("mechanism",),
         )
-    found: dict[float, RepeatedGuess] = {}
+    found: dict[float, Vulnerability] = {}
     policy = scenario.policy
     people = 1 if policy.constrained else policy.person_records
 
     def excess(eps: float) -> float:
         if eps not in found:
             advance("levels of ε", len(found), len(found) + 1)
-            view = analysis_of(scenario.at_eps(eps))
-            found[eps] = view.repeated(count) if people == 1 else view.person_guess(people, count)
+            found[eps] = scenario.at_eps(eps).analysis.vulnerability(Attacker(records=people), count)
         return _amount(quantity, found[eps]) - most
 
-    before = analysis_of(scenario).record.before
-    if _amount(quantity, RepeatedGuess(before, before, True, 1)) > most:
+    before = scenario.analysis.vulnerability().prior
+    blind = Vulnerability(before, Enclosure.exact(before, ""), count)
+    if _amount(quantity, blind) > most:
         raise MechanismError(f"limit is {abbreviated(limit)}; no ε keeps it, a blind guess is better")
     low, high = _bracket(excess, scenario)
     eps = low if math.isinf(high) or low == 0 else largest_satisfying(excess, low, high, PRECISION)
-    last = found.get(eps, RepeatedGuess(before, before, True, count))
+    last = found.get(eps, blind)
     shown = math.inf if math.isinf(high) else eps
     value = _amount(quantity, last)
     about: Literal["one record", "one person"] = "one record" if people == 1 else "one person"
-    return MaxEpsilon(shown, quantity, most, value, count, last.exact, about)
+    return MaxEpsilon(shown, quantity, most, value, count, last.is_exact, about)
 
 
 def _bracket(excess: Callable[[float], float], scenario: PolicyScenario) -> tuple[float, float]:
@@ -154,9 +153,9 @@ def _bracket(excess: Callable[[float], float], scenario: PolicyScenario) -> tupl
     return low, high
 
 
-def _amount(quantity: Quantity, found: RepeatedGuess) -> float:
+def _amount(quantity: Quantity, found: Vulnerability) -> float:
     """What is limited, of a guess before and after."""
-    before, after = found.before, found.guess
+    before, after = found.prior, found.value
     if quantity == "odds":
         return odds_growth(before, after)
     return {"guess": after, "advantage": after - before, "bits": math.log2(after / before)}[quantity]

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
+from sievert.analysis import Analysis
 from sievert.errors import SievertError
 from sievert.files import PolicyScenario
 from sievert.numerics import at_least_percent, at_most_percent, in_percent
@@ -16,7 +18,6 @@ from sievert.observations import SimulatedVulnerability
 from sievert.questions._attackers import AttackerResult, attacker_results
 from sievert.questions._beside import bounded_words, finely, guess_beside
 from sievert.questions._one_row import rows_of_person
-from sievert.questions._seen import analysis_of
 from sievert.results import Result
 
 __all__ = ["PersonRows", "person_rows"]
@@ -80,17 +81,20 @@ def person_rows(scenario: PolicyScenario) -> PersonRows | None:
     rows = rows_of_person(scenario)
     if rows == 1:
         return None
-    if "person_rows" not in scenario.kept:
-        scenario.kept["person_rows"] = _person_rows(scenario, rows)
-    found: PersonRows = scenario.kept["person_rows"]
-    return found
+    if scenario.analysis not in _FOUND:
+        _FOUND[scenario.analysis] = _person_rows(scenario, rows)
+    return _FOUND[scenario.analysis]
+
+
+# As long as the analysis of the file lives.
+_FOUND: WeakKeyDictionary[Analysis, PersonRows] = WeakKeyDictionary()
 
 
 def _person_rows(scenario: PolicyScenario, rows: int) -> PersonRows:
-    releases, before = rows * scenario.observations, analysis_of(scenario).record.before
+    releases, before = rows * scenario.observations, scenario.analysis.vulnerability().prior
     with suppress(SievertError):
-        view = analysis_of(scenario.replaced({"adversary.observations": releases}))
-        found = view.repeated(releases)
-        gains = attacker_results(view)[0]
-        return PersonRows(rows, releases, before, found.guess, found.exact, view.simulated(releases), gains)
+        longer = scenario.replaced({"adversary.observations": releases})
+        found = longer.analysis.vulnerability(releases=releases)
+        drawn, gains = longer.analysis.simulate(releases=releases), attacker_results(longer)[0]
+        return PersonRows(rows, releases, before, found.value, found.is_exact, drawn, gains)
     return PersonRows(rows, releases, before, None, False, None)

@@ -16,6 +16,7 @@ from functools import singledispatch
 
 import numpy as np
 
+from sievert.analysis import Analysis, Attacker, NoiseAnalysis
 from sievert.arrays import BoolArray, FloatArray, IntArray
 from sievert.channels import (
     Channel,
@@ -59,7 +60,6 @@ from sievert.observations import (
 )
 from sievert.orders import TextLabel
 from sievert.policies import cells_moved
-from sievert.questions._seen import Analysis, NoiseAnalysis
 
 __all__ = ["median_breach_time", "predicate_breaches", "record_breaches", "releases_until", "simulated_guess"]
 
@@ -77,7 +77,7 @@ SEED = 0
 
 def record_breaches(view: Analysis, counts: Sequence[int], level: float | None) -> Breaches:
     """Levels, rates and curves about one record."""
-    scenario = view.scenario
+    scenario = view.measurement
     assert isinstance(view, NoiseAnalysis)
     seen = _view(view)
     easiest = extreme_pair(view.noise, view)
@@ -106,7 +106,7 @@ def predicate_breaches(
 ) -> tuple[Breaches, BreachUntil | None]:
     """The same with breaches about some values of the record, and when one is likelier than not."""
     assert isinstance(view, NoiseAnalysis)
-    seen, values = _view(view), view.scenario.policy.values
+    seen, values = _view(view), view.measurement.policy.values
     if not isinstance(seen, TableLikelihood):
         raise _unfollowed(view.noise, "belief in some values is not followed")
     chosen = set(named)
@@ -121,7 +121,7 @@ def predicate_breaches(
 
 def _first_breach(view: NoiseAnalysis, seen: TableLikelihood, holds: BoolArray) -> PredicateBreach:
     """What one release does to belief in the predicate."""
-    values = view.scenario.policy.values
+    values = view.measurement.policy.values
     named = tuple(values[i] for i in np.flatnonzero(holds).tolist())
     before = float(seen.belief[holds].sum())
     if not (before and seen.belief[~holds].any()):
@@ -219,9 +219,9 @@ def _seen_from(weights: FloatArray, fade: FloatArray) -> FloatArray:
 
 
 def _view(view: NoiseAnalysis) -> RecordLikelihood:
-    if len(view.views) != 1:
+    if len(view.likelihoods) != 1:
         raise FileError(
-            f"{view.scenario.source}, policy.permitted: what others leave possible differs from record to "
+            f"{view.measurement.source}, policy.permitted: what others leave possible differs from record to "
             "record, so that there is no one curve; `sievert audit FILE` says what one record gives away"
         )
     return _bounded(view.noise, view)
@@ -230,13 +230,13 @@ def _view(view: NoiseAnalysis) -> RecordLikelihood:
 @singledispatch
 def _bounded(noise: NoiseChannel, view: NoiseAnalysis) -> RecordLikelihood:
     """One record, and where its guess has no closed form what ε or ρ allows."""
-    return view.views[0]
+    return view.likelihoods[0]
 
 
 @_bounded.register(JointNoise)
 @_bounded.register(GroupedSumNoise)
 def _several_bounded(noise: JointNoise | GroupedSumNoise, view: NoiseAnalysis) -> RecordLikelihood:
-    return BoundedJointLikelihood(noise, view.views[0].belief, view)
+    return BoundedJointLikelihood(noise, view.likelihoods[0].belief, view)
 
 
 def median_breach_time(view: Analysis, found: Breaches) -> BreachUntil | None:
@@ -263,11 +263,23 @@ class BoundedJointLikelihood(JointLikelihood):
 
     def guess(self, releases: int = 1) -> RepeatedGuess:
         """The best guess after independent releases, exactly or at most."""
-        return self.seen.repeated(releases)
+        found = self.seen.vulnerability(releases=releases)
+        return RepeatedGuess(found.prior, found.value, found.is_exact, releases, found.posterior.method)
 
     def gain(self, adversary: GainFunction, releases: int = 1) -> RecordGain:
         """The guess in one try, exactly or at most."""
-        return self.seen.gain(adversary, releases)
+        found = self.seen.vulnerability(Attacker(adversary), releases)
+        ends = found.posterior
+        return RecordGain(
+            found.gain,
+            found.prior,
+            found.value,
+            found.is_exact,
+            ends.lower,
+            ends.upper,
+            ends.method,
+            releases,
+        )
 
 
 @singledispatch
@@ -288,13 +300,13 @@ def _of_several(noise: JointNoise | GroupedSumNoise, view: Analysis, hardest: bo
             "after many releases, and a file without the quantile is followed",
             size=math.inf,
         )
-    values = view.scenario.policy.values
+    values = view.measurement.policy.values
     kinds = np.column_stack([part.statistic.alike[1] for part in parts])
     chosen = np.unique(kinds, axis=0, return_index=True)[1]
     require_size(len(chosen), LARGEST_KINDS, "the values that some table tells apart", "ask `sievert audit`")
     first, second = (chosen[side] for side in np.triu_indices(len(chosen), 1))
     if not len(first):
-        raise FileError(f"{view.scenario.source}, query: all values add the same, so nothing is told")
+        raise FileError(f"{view.measurement.source}, query: all values add the same, so nothing is told")
     tables = [cells_moved(part.statistic, first, second) for part in parts]
     rows = np.column_stack([column for both in tables for column in both])
     moves, where = np.unique(rows, axis=0, return_index=True)
@@ -351,7 +363,7 @@ def _merged(ratios: FloatArray, rows: FloatArray) -> tuple[FloatArray, FloatArra
 @extreme_pair.register
 def _of_cells(noise: HistogramNoise, view: Analysis, hardest: bool = False) -> Channel:
     """A value that is in no cell is one step from any other, two cells are two steps apart."""
-    table, values = noise.statistic, view.scenario.policy.values
+    table, values = noise.statistic, view.measurement.policy.values
     counted = np.flatnonzero(table.amount != 0)
     nowhere = np.flatnonzero(table.amount == 0)
     if len(nowhere) and (hardest or len(table.cells) == 1):
@@ -362,7 +374,7 @@ def _of_cells(noise: HistogramNoise, view: Analysis, hardest: bool = False) -> C
 
 @extreme_pair.register
 def _of_sums(noise: ScalarNoise, view: Analysis, hardest: bool = False) -> Channel:
-    amounts, values = noise.statistic.amount, view.scenario.policy.values
+    amounts, values = noise.statistic.amount, view.measurement.policy.values
     order = np.argsort(amounts, kind="stable")
     low, high = int(order[0]), int(order[-1])
     if hardest:
@@ -371,7 +383,7 @@ def _of_sums(noise: ScalarNoise, view: Analysis, hardest: bool = False) -> Chann
         low, high = int(order[place]), int(order[place + 1])
     steps = int(amounts[high] - amounts[low])
     if not steps:
-        raise FileError(f"{view.scenario.source}, query: all values add the same, so nothing is told")
+        raise FileError(f"{view.measurement.source}, query: all values add the same, so nothing is told")
     return _two(noise, steps, 1, (values[high], values[low]))
 
 
@@ -381,7 +393,7 @@ def _of_places(noise: PlanarNoise, view: Analysis, hardest: bool = False) -> Cha
     rows, columns = noise.region.shape
     require_size(rows * columns, LARGEST_REGION, "the cells", "use larger cells")
     if rows * columns == 1:
-        raise FileError(f"{view.scenario.source}, policy.secrets.region: has one cell, so nothing is told")
+        raise FileError(f"{view.measurement.source}, policy.secrets.region: has one cell, so nothing is told")
     if not hardest:
         return _two_places(noise, (0, 0), (rows - 1, columns - 1))
     beside = [(0, 1)] * (columns > 1) + [(1, 0)] * (rows > 1)

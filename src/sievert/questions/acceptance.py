@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
+from sievert.analysis._measurement import CLAIM_TOLERANCE, ROUNDED, is_within
 from sievert.arrays import BoolArray, FloatArray
 from sievert.channels import Channel
 from sievert.channels.divergences import delta_curve, renyi_curve, smallest_epsilon
@@ -23,9 +24,9 @@ from sievert.results import Result
 from sievert.spaces import Metric
 
 if TYPE_CHECKING:
+    from sievert.analysis import Analysis
     from sievert.files import ClaimModel, PolicyScenario
     from sievert.policies import Answers
-    from sievert.questions._seen import Analysis
 
 __all__ = [
     "CLAIM_TOLERANCE",
@@ -78,57 +79,59 @@ class Check(Result):
         return value.replace("%", unit), limit.replace("%", unit)
 
 
-def check_limits(view: Analysis, people: int | None = None) -> tuple[Check, ...]:
+def check_limits(scenario: PolicyScenario, people: int | None = None) -> tuple[Check, ...]:
     """Compare what a mechanism gives away with the limits of [accept], about a person with all records.
 
     `people` is how many records a person may own, where that is not what the policy says. Under public
     knowledge guesses are about one record.
     """
-    scenario = view.scenario
-    accept = scenario.accept
+    view, accept = scenario.analysis, scenario.accept
     if accept is None:
         return ()
-    record, repeated = view.record, view.repeated(scenario.observations)
+    first, repeated = view.vulnerability(), view.vulnerability(releases=scenario.observations)
+    first_bits = view.first_bits
     after = f"after {scenario.observations} releases" if scenario.observations > 1 else "after the release"
     people = scenario.policy.person_records if people is None else people
     whose = "" if people == 1 else f" for a person with {people} records"
     about = "one record"
     if people > 1 and not scenario.policy.constrained:
-        about, repeated = "one person", view.person_guess(people, scenario.observations)
-        record = replace(record, after=repeated.guess, is_bound=True)
+        from sievert.analysis import Attacker
+
+        about, repeated = "one person", view.vulnerability(Attacker(records=people), scenario.observations)
+        first = repeated
     compared = []
     limits: tuple[tuple[str, str, float | None, float, float], ...] = (
-        ("guess", "best guess", accept.guess, record.after, repeated.guess),
-        ("bits", "bits", accept.bits, record.bits, repeated.bits),
+        ("guess", "best guess", accept.guess, first.value, repeated.value),
+        ("bits", "bits", accept.bits, first_bits, repeated.bits),
         (
             "advantage",
             "advantage",
             accept.advantage,
-            record.after - record.before,
-            repeated.guess - repeated.before,
+            first.advantage,
+            repeated.advantage,
         ),
         (
             "odds",
             "growth of the odds",
             accept.odds,
-            odds_growth(record.before, record.after),
-            odds_growth(repeated.before, repeated.guess),
+            odds_growth(first.prior, first.value),
+            odds_growth(repeated.prior, repeated.value),
         ),
     )
     for key, what, limit, single, value in limits:
         if limit is None:
             continue
-        one_release_is_too_many = not record.is_bound and not is_within(single, limit)
-        if not repeated.exact and one_release_is_too_many:
+        one_release_is_too_many = first.is_exact and not is_within(single, limit)
+        if not repeated.is_exact and one_release_is_too_many:
             compared.append(Check(key, f"{what} about {about} after one release", limit, single, False))
         else:
             passed = is_within(value, limit)
             name = f"{what} about {about} {after}"
-            compared.append(Check(key, name, limit, value, passed, repeated.exact))
+            compared.append(Check(key, name, limit, value, passed, repeated.is_exact))
     if accept.eps is not None:
         at, value = "", view.epsilon.nats * scenario.observations * people
         if accept.delta is not None:
-            at, value = f" at δ = {accept.delta:g}", _total_at(view, people, accept.delta)
+            at, value = f" at δ = {accept.delta:g}", _total_at(scenario, people, accept.delta)
         compared.append(
             Check("eps", f"total ε{whose}{at} {after}", accept.eps, value, is_within(value, accept.eps))
         )
@@ -139,42 +142,28 @@ def check_limits(view: Analysis, people: int | None = None) -> tuple[Check, ...]
     return tuple(compared)
 
 
-def _total_at(view: Analysis, people: int, delta: float) -> float:
+def _total_at(scenario: PolicyScenario, people: int, delta: float) -> float:
     """The smallest total ε that is known at a δ: exactly, or by optimal composition of several releases."""
-    count = view.scenario.observations
+    view, count = scenario.analysis, scenario.observations
     total = view.epsilon.nats * count * people
-    if people > 1 or view.scenario.policy.is_metric or total == 0:
+    if people > 1 or scenario.policy.is_metric or total == 0:
         return total
     if count > 1 and math.isfinite(total):
         total = min(total, composed_epsilon(total / count, 0.0, count, delta))
     with suppress(TooLargeError):
-        neighbours = view.neighbours(count)
+        neighbours = view.dominating_pair(count)
         if neighbours is not None:
             return min(total, smallest_epsilon(*neighbours, delta))
     return total
 
 
-def is_within(value: float, limit: float) -> bool:
-    """Whether a value keeps a limit, up to rounding."""
-    return value <= limit * (1 + CLAIM_TOLERANCE)
-
-
 def record_belief(scenario: PolicyScenario) -> NDArray[np.float64] | None:
     """The belief about one record; None where it is uniform."""
-    given = scenario.stated_record_prior
-    if given is None or given.is_uniform:
-        return None
-    if scenario.region is not None:
-        return np.asarray(scenario.stated_belief, dtype=np.float64)
-    return np.asarray(given.over(scenario.policy.values, scenario.policy.absent), dtype=np.float64)
+    return scenario.informative_prior
 
 
 # ── Does the mechanism of a file keep what [claim] promises? ────────────────────────────────────────────────
 
-# A family's ε is recomputed from rounded logarithms; a claim is not broken by the last few digits.
-CLAIM_TOLERANCE = 1e-9
-# Differences of logarithms of probabilities are off by some units in their last place, however small ε is.
-ROUNDED = 1e-14
 # Orders α at which Rényi divergences are compared with α·ρ first, and levels ε at which two curves δ(ε)
 # are; then intervals between them are halved where what holds at their ends leaves open what does between.
 ORDERS = np.concatenate([[1.0], 1 + np.geomspace(1e-3, 1.0, 16), np.geomspace(2.2, 1e3, 24)])
@@ -196,18 +185,17 @@ class Promise(Result):
     satisfied: str
 
 
-def kept_promise(view: Analysis) -> Promise | None:
+def kept_promise(scenario: PolicyScenario) -> Promise | None:
     """The file's claims held against its mechanism; None without a claim.
 
     An ε that [mechanism] promises is judged beside what [claim] says of another kind.
     """
-    scenario, eps = view.scenario, view.epsilon.nats
-    stated = scenario.document.claim
+    eps, stated = scenario.epsilon.nats, scenario.document.claim
     if stated is None and scenario.claimed_rho is not None:
-        return _by_noise(view, scenario.claimed_rho)
+        return _by_noise(scenario, scenario.claimed_rho)
     if stated is None or (stated.eps is not None and not stated.delta):
         return _pure(scenario.claimed_eps, eps)
-    found, own = _stated(view, stated), _pure(scenario.mechanism.promised, eps)
+    found, own = _stated(scenario, stated), _pure(scenario.mechanism.promised, eps)
     if own is None:
         return found
     return Promise(
@@ -227,13 +215,14 @@ def _pure(claimed: float | None, eps: float) -> Promise | None:
     return Promise(claim, kept, satisfied)
 
 
-def _by_noise(view: Analysis, rho: Fraction) -> Promise:
+def _by_noise(scenario: PolicyScenario, rho: Fraction) -> Promise:
     """What noise that keeps no ε promises: its ρ, an exact fraction, and ε at the δ of the file or 10^-6."""
-    scenario, neighbours = view.scenario, view.neighbours()
+    view = scenario.analysis
+    neighbours = view.dominating_pair()
     words = claim_of(**(scenario.claimed or {})).words
     stated = scenario.mechanism.approximate
     delta = READ_DELTA if stated is None else stated[1]
-    level = view.level_at(delta)
+    level = view.epsilon_at(delta)
     if level is not None:
         found, how = level.nats, "and exactly" if level.exact else "and at most"
     elif neighbours is None:
@@ -244,15 +233,15 @@ def _by_noise(view: Analysis, rho: Fraction) -> Promise:
     return Promise(words, kept, f"ρ = {float(rho):.6g}, {how} ε = {found:.6g} at δ = {delta:g}")
 
 
-def _stated(view: Analysis, stated: ClaimModel) -> Promise:
+def _stated(scenario: PolicyScenario, stated: ClaimModel) -> Promise:
     """What [claim] says, where it is more than a pure ε."""
-    scenario = view.scenario
+    view = scenario.analysis
     words = claim_of(**stated.model_dump(exclude_none=True)).words
     if stated.eps is None and scenario.policy.is_metric:
         raise FileError(
             f"{scenario.source}, claim: on a metric a claim is an ε per unit of distance; give eps"
         )
-    neighbours = view.neighbours()
+    neighbours = view.dominating_pair()
     if neighbours is None:
         return _of_several(view, stated, words) or _implied(stated, view.epsilon.nats, words)
     if stated.eps is not None:
@@ -267,7 +256,7 @@ def _stated(view: Analysis, stated: ClaimModel) -> Promise:
 
 def _of_several(view: Analysis, stated: ClaimModel, words: str) -> Promise | None:
     """A claim held against what several tables keep at a δ, or in ρ; None where that is not known."""
-    level = None if stated.eps is None or not stated.delta else view.level_at(stated.delta)
+    level = None if stated.eps is None or not stated.delta else view.epsilon_at(stated.delta)
     if level is not None and stated.eps is not None:
         kept = level.nats <= stated.eps * (1 + CLAIM_TOLERANCE)
         most = "" if level.exact else "at most "

@@ -10,6 +10,7 @@ from functools import singledispatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
+from sievert.analysis import Attacker
 from sievert.channels import Channel, Epsilon
 from sievert.errors import FileError, TooLargeError
 from sievert.files import PolicyScenario, Scenario, described, load_policy_scenario
@@ -25,7 +26,6 @@ from sievert.questions._joint_cost import JointCost, joint_cost
 from sievert.questions._leakage_comparison import LeakageComparison, leakage_comparison
 from sievert.questions._one_row import rows_of_person
 from sievert.questions._person_rows import PersonRows, person_rows
-from sievert.questions._seen import Analysis, analysis_of
 from sievert.questions.acceptance import Check, Promise
 from sievert.results import Result
 from sievert.spaces import Metric
@@ -182,49 +182,49 @@ def audit(scenario: Scenario | str | Path) -> Audit | Result:
                 f"scenario is {abbreviated(scenario)}; give a Scenario, or the path of a TOML file"
             )
         scenario = load_policy_scenario(scenario)
-    view, policy = analysis_of(scenario), scenario.policy
-    parts, found = AuditParts.of(view), view.epsilon
-    repeated = view.repeated(scenario.observations)
+    view, policy = scenario.analysis, scenario.policy
+    parts, found = AuditParts.of(scenario), view.epsilon
+    repeated = view.vulnerability(releases=scenario.observations)
     accepted = None if scenario.accept is None else scenario.accept.guess
-    limit = view.guess_limit
+    limit = view.vulnerability_limit
     leakages, unanswered = parts.findings
     result = Audit(
         title=scenario.title,
         policy=policy.describe(),
         query=scenario.query.words,
-        mechanism=view.words,
+        mechanism=view.description,
         epsilon=found,
         claimed_eps=scenario.claimed_eps,
         promise=parts.promise,
         satisfied=parts.satisfied,
         leakages=leakages,
-        record=view.record,
-        database=view.database,
+        record=view.vulnerability().as_record(view.first_bits),
+        database=view.capacity,
         database_bits=_database_bits(policy),
         records=policy.records,
         radii=_radii(scenario, found),
         person_records=policy.person_records,
         observations=scenario.observations,
         repeated_eps=found.nats * scenario.observations * policy.person_records,
-        repeated_guess=repeated.guess,
-        repeated_exact=repeated.exact,
+        repeated_guess=repeated.value,
+        repeated_exact=repeated.is_exact,
         worst=_worst(policy, found),
         checks=parts.checks,
         guess_limit=limit,
-        releases_within=_releases_within(view, limit, accepted),
+        releases_within=_releases_within(scenario, limit, accepted),
         on_map=scenario.region is not None,
-        listed=view.listed,
+        listed=view.is_listed,
         steps=view.steps,
         exact_eps=view.exact_eps,
-        proved=view.proved,
-        simulated=view.simulated(scenario.observations),
-        simulated_once=view.simulated(1),
+        proved=view.is_verified,
+        simulated=view.simulate(releases=scenario.observations),
+        simulated_once=view.simulate(),
         unanswered=unanswered,
         inference=_inference(scenario),
         interval=_interval(scenario.channel, scenario),
         together=joint_cost(scenario.channel, scenario),
         secret=scenario.gains_about,
-        repeated_method=repeated.method,
+        repeated_method=repeated.posterior.method,
         rho=scenario.claimed_rho,
         rows_per_person=rows_of_person(scenario),
         person_rows=person_rows(scenario),
@@ -232,14 +232,15 @@ def audit(scenario: Scenario | str | Path) -> Audit | Result:
     return replace(result, standing=leakage_comparison(scenario, result))
 
 
-def _releases_within(view: Analysis, limit: float | None, accepted: float | None) -> ReleasesWithin | None:
+def _releases_within(
+    scenario: PolicyScenario, limit: float | None, accepted: float | None
+) -> ReleasesWithin | None:
     """How many releases keep what is accepted, about a person with all records."""
-    policy = view.scenario.policy
+    policy = scenario.policy
     if limit is None or accepted is None:
         return None
-    if policy.person_records > 1 and not policy.constrained:
-        return view.person_releases_within(policy.person_records, accepted)
-    return view.releases_within(accepted)
+    records = 1 if policy.constrained else policy.person_records
+    return scenario.analysis.releases_within(accepted, Attacker(records=records))
 
 
 def _inference(scenario: PolicyScenario) -> InferenceAnswer | None:

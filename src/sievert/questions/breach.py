@@ -7,9 +7,11 @@ import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import singledispatch
+from typing import ClassVar
 
 import numpy as np
 
+from sievert.analysis import Analysis, table_noise_analysis
 from sievert.channels import Channel, NoiseChannel
 from sievert.errors import FileError
 from sievert.files import PolicyScenario
@@ -42,7 +44,6 @@ from sievert.questions._record_breach import (
     releases_until,
     simulated_guess,
 )
-from sievert.questions._seen import Analysis, analysis_of, table_noise_analysis
 from sievert.spaces import KnownLabels, Metric, worded
 
 __all__ = [
@@ -96,6 +97,8 @@ class BreachAnswer(OfOneRow):
     half: BreachUntil | None
     about_record: bool = False
     simulated: SimulatedVulnerability | None = None
+
+    passed: ClassVar[bool | None] = None
 
     @property
     def secret(self) -> str:
@@ -159,6 +162,16 @@ def _require_few(last: int, what: str) -> None:
     )
 
 
+def run(
+    scenario: PolicyScenario,
+    observations: Sequence[int] | None = None,
+    about: Sequence[str] | None = None,
+    level: float | None = None,
+) -> BreachAnswer:
+    """The answer of `sievert breach`."""
+    return breach_of(scenario, observations, about or (), level)
+
+
 def breach_of(
     scenario: PolicyScenario,
     observations: Sequence[int] | None = None,
@@ -181,7 +194,7 @@ def _breach(
 ) -> BreachAnswer:
     """About the channel's input; about one record where the file asks for that."""
     if scenario.document.adversary.about == "record" and not scenario.query.is_record:
-        view = table_noise_analysis(analysis_of(scenario))
+        view = table_noise_analysis(scenario.analysis)
         if view is None:
             raise FileError(
                 f'{scenario.source}, adversary.about: is "record", but {scenario.mechanism.words()} on '
@@ -237,7 +250,7 @@ def _about_record(
     level: float | None,
 ) -> BreachAnswer:
     """About one record, where the channel has no list of inputs."""
-    return _record_report(analysis_of(scenario), scenario, counts, about, level)
+    return _record_report(scenario.analysis, scenario, counts, about, level)
 
 
 def _record_report(
@@ -252,7 +265,7 @@ def _record_report(
         scenario.title,
         scenario.policy.describe(),
         scenario.query.words,
-        view.words,
+        view.description,
         scenario.policy.records,
         scenario.policy.is_metric,
         found,

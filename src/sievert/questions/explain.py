@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from sievert.files import AcceptModel, PolicyScenario
     from sievert.limits import Explanation, Unknown, WeakestClaim
     from sievert.policies import Answers
-    from sievert.questions._seen import Analysis
 
 __all__ = [
     "OTHER_NUMBERS",
@@ -174,7 +173,7 @@ def explain_file(
     curve = _mechanism_curve(scenario)
     explanation = _with_own_guess(scenario, explanation, claim)
     checks = _checks(explanation, scenario.accept, claim, policy.person_records)
-    promise = None if curve is None or _states_claim(options) else kept_promise(_seen(scenario))
+    promise = None if curve is None or _states_claim(options) else kept_promise(scenario)
     rows, together = rows_of_person(scenario), None
     if rows > 1:
         count = scenario.observations if releases is None else releases
@@ -207,12 +206,12 @@ def _with_own_guess(scenario: PolicyScenario, found: Explanation, claim: Claim) 
     try:
         if scenario.epsilon.nats > claim.eps * (1 + CLAIM_TOLERANCE):
             return found
-        own = _seen(scenario).repeated(found.releases)
+        own = scenario.analysis.vulnerability(releases=found.releases)
     except TooLargeError:
         return found
-    if not own.exact or not math.isclose(own.before, found.before, rel_tol=1e-9):
+    if not own.is_exact or not math.isclose(own.prior, found.before, rel_tol=1e-9):
         return found
-    reached = min(found.after, max(found.reached, own.guess))
+    reached = min(found.after, max(found.reached, own.value))
     return replace(found, reached=reached, exact=found.after - reached <= MEETS)
 
 
@@ -265,7 +264,7 @@ def _mechanism_curve(scenario: PolicyScenario) -> MechanismCurve | None:
     if scenario.document.mechanism is None or scenario.policy.is_metric:
         return None
     try:
-        neighbours = _few_neighbours(_seen(scenario))
+        neighbours = _few_neighbours(scenario)
     except TooLargeError:
         return None
     if neighbours is None:
@@ -278,16 +277,16 @@ def _mechanism_curve(scenario: PolicyScenario) -> MechanismCurve | None:
     )
 
 
-def _few_neighbours(view: Analysis) -> tuple[Channel, Answers | Metric] | None:
+def _few_neighbours(scenario: PolicyScenario) -> tuple[Channel, Answers | Metric] | None:
     """Neighbours, and a channel that tells them apart; None where they are too many to look at each pair."""
-    if not view.listed:
-        found = view.neighbours()
+    if not scenario.analysis.is_listed:
+        found = scenario.analysis.dominating_pair()
         return None if found is None or found[0].shape[1] > LARGEST_PAIR else found
-    answers = view.scenario.answers
+    answers = scenario.answers
     # Every answer has a neighbour: what is too large already for one each is not listed.
     if len(answers.labels) ** 2 > LARGEST_CURVE:
         return None
-    channel = view.scenario.channel.finite()
+    channel = scenario.channel.finite()
     return None if len(answers.edges.pairs) * channel.shape[1] > LARGEST_CURVE else (channel, answers)
 
 
@@ -339,10 +338,3 @@ def weakest_report(found: WeakestClaim) -> ExplainAnswer:
     # A symbol keeps its case: Σ is not σ.
     opening = text[0].upper() if text[0].isascii() else text[0]
     return ExplainAnswer(title, found.explanation, answer=f"{opening}{text[1:]}.")
-
-
-def _seen(scenario: PolicyScenario) -> Analysis:
-    """What the release of a file gives away; a promise alone asks for none, and starts sooner."""
-    from sievert.questions._seen import analysis_of
-
-    return analysis_of(scenario)

@@ -29,6 +29,7 @@ from sievert.inference import (
 )
 from sievert.mechanisms import randomised_response, truncated_geometric
 from sievert.numerics import as_fraction, in_percent
+from sievert.proofs import Proof
 from sievert.questions.acceptance import Check, is_within
 from sievert.results import Result
 
@@ -91,6 +92,21 @@ class InferenceAnswer(Result):
             return None
         return "the program of the best mechanism is too large"
 
+    @property
+    def certificate(self) -> Proof | None:
+        """What proves the best trade-off."""
+        return None if self.best is None else self.best.certificate
+
+    @property
+    def unproved(self) -> str:
+        """Why there is no certificate."""
+        return str(self.uncertified)
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """The options that it was asked with, beside the file."""
+        return {}
+
     def to_dict(self) -> dict[str, Any]:
         """Fields as plain data; the mechanism and the proof of the best one are saved with --proof."""
         found = super().to_dict()
@@ -122,6 +138,11 @@ class InferenceAnswer(Result):
     def rivals(self) -> str:
         """Which mechanisms the best one is among; where no ε holds, all that see the answer."""
         return "at all" if math.isinf(self.eps) else f"with ε = {self.eps:.4g}"
+
+
+def run(scenario: PolicyScenario) -> InferenceAnswer:
+    """The answer of `sievert infer`."""
+    return infer(scenario)
 
 
 def infer(scenario: PolicyScenario) -> InferenceAnswer:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import time
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -13,8 +14,8 @@ from sievert.errors import TooLargeError
 from sievert.files import PolicyScenario, file_eps
 from sievert.limits import WorstLeakage, worst_leakage
 from sievert.numerics import in_bits, tracked
+from sievert.proofs import Proof
 from sievert.questions._one_row import OfOneRow, one_row, rows_of_person
-from sievert.questions._seen import analysis_of
 from sievert.results import Result
 
 __all__ = ["LimitCurves", "LimitsAnswer", "limit_curves", "limits_of"]
@@ -52,6 +53,34 @@ class LimitsAnswer(OfOneRow):
     uncertified: str | None = None
     used_exact: bool = True
 
+    asked_eps: float | None = field(default=None, compare=False)
+
+    @property
+    def passed(self) -> None:
+        """Bounds promise nothing that could fail."""
+        return None
+
+    @property
+    def certificate(self) -> Proof | None:
+        """What proves the bound about the database."""
+        return self.database.certificate
+
+    @property
+    def unproved(self) -> str:
+        """Why there is no certificate."""
+        return str(self.uncertified)
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """The options that it was asked with, beside the file."""
+        return {"eps": self.asked_eps}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Fields as plain data."""
+        found = super().to_dict()
+        del found["asked_eps"]
+        return found
+
     def __str__(self) -> str:
         worst = self.database
         reached = f" (some mechanism leaks {in_bits(worst.lower.bits)})"
@@ -63,6 +92,11 @@ class LimitsAnswer(OfOneRow):
         )
 
 
+def run(scenario: PolicyScenario, eps: float | None = None) -> LimitsAnswer:
+    """The answer of `sievert limits`."""
+    return replace(limits_of(scenario, eps), asked_eps=eps)
+
+
 def limits_of(scenario: PolicyScenario, eps: float | None = None) -> LimitsAnswer:
     """Bounds for the file's policy at an ε (the file's claim, or its mechanism's true ε, by default)."""
     level = eps if eps is not None else file_eps(scenario)
@@ -72,9 +106,9 @@ def limits_of(scenario: PolicyScenario, eps: float | None = None) -> LimitsAnswe
     exact = True
     if scenario.document.mechanism is not None:
         with suppress(TooLargeError):  # the limits hold whether or not the answers can be listed
-            view = analysis_of(scenario)
-            if view.database is not None:
-                used, exact = float(view.database.bits), view.database.gap == 0
+            view = scenario.analysis
+            if view.capacity is not None:
+                used, exact = float(view.capacity.bits), view.capacity.gap == 0
             used_record = view.uniform_bits
     certificate = database.certificate
     verified = "" if certificate is None else str(certificate.verify())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sievert.errors import NotAcceptedError
-from sievert.questions import Check, Promise, analysis_of, check_limits, kept_promise
+from sievert.questions import Check, Promise, check_limits, kept_promise
 from sievert.release._plan import Plan
 
 __all__ = ["acceptance", "broken_claim", "require_accepted"]
@@ -40,10 +40,10 @@ def broken_claim(plan: Plan) -> str | None:
 
 def _promise(plan: Plan) -> Promise | None:
     scenario = plan.scenario
-    return None if scenario.document.claim is None else kept_promise(analysis_of(scenario))
+    return None if scenario.document.claim is None else kept_promise(scenario)
 
 
 def acceptance(plan: Plan) -> tuple[Check, ...]:
     """The limits of [accept], each with what this release gives away."""
     people = plan.owned if not plan.central else plan.scenario.policy.person_records
-    return check_limits(analysis_of(plan.scenario), people)
+    return check_limits(plan.scenario, people)

@@ -25,7 +25,6 @@ from sievert.mechanisms import add_to_table
 from sievert.numerics import abbreviated, as_fraction, bounded_percent, number, whole
 from sievert.observations import likelihood_of
 from sievert.policies import CellMove, cell_moves, joint_sensitivity
-from sievert.questions import belief_of
 from sievert.results import Result
 
 __all__ = ["Affordable", "Afforded", "afford"]
@@ -267,7 +266,7 @@ class _Case:
         table = self.scenario.tabulated
         noise = add_to_table(table.statistic, law)
         gaussian, step = isinstance(law, GaussianLaw), table.statistic.step
-        guess = likelihood_of(noise, belief_of(self.scenario)).guess(releases)
+        guess = likelihood_of(noise, self.scenario.float_record_prior).guess(releases)
         value = law.sigma * step if isinstance(law, GaussianLaw) else noise.eps_of(table.sensitivity)
         return Afforded(
             "gaussian" if gaussian else "geometric",

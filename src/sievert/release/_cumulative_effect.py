@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from sievert.analysis import Analysis
 from sievert.channels import PlanarNoise
 from sievert.errors import SievertError
 from sievert.ledger import EPS, Currency, Ledger, Relation
@@ -22,10 +23,8 @@ from sievert.numerics import exp_or_infinity
 from sievert.observations import SimulatedVulnerability
 from sievert.policies import Policy
 from sievert.questions import (
-    Analysis,
     PersonRows,
     TableCost,
-    analysis_of,
     guess_beside,
     guess_under_claim,
     joint_cost,
@@ -126,7 +125,7 @@ def totals_in_their_unit(found: dict[str, Any], symbol: str) -> dict[str, Any]:
 def effect_of(plan: Plan, ledger: Ledger | None, cost: Cost | None, counted: bool = False) -> ReleaseEffect:
     """What a release does, alone and with all others of its ledger; `counted`: it is among these already."""
     errors, view = plan.errors, _view(plan)
-    guess = None if view is None else view.record
+    guess = None if view is None else view.vulnerability()
     found = ReleaseEffect(
         plan.central,
         plan.unit,
@@ -135,12 +134,12 @@ def effect_of(plan: Plan, ledger: Ledger | None, cost: Cost | None, counted: boo
         errors.radius,
         plan.rules.confidence,
         errors.kept,
-        None if guess is None else guess.before,
-        None if guess is None else guess.after,
-        guess is not None and guess.is_bound,
+        None if guess is None else guess.prior,
+        None if guess is None else guess.value,
+        guess is not None and not guess.is_exact,
         _factors(plan),
         tables=_tables(plan),
-        guess_simulated=None if view is None else view.simulated(1),
+        guess_simulated=None if view is None else view.simulate(),
         person_rows=None if view is None else person_rows(plan.scenario),
     )
     if ledger is None or cost is None:
@@ -159,7 +158,7 @@ def _view(plan: Plan) -> Analysis | None:
     """One record, or one place; None on a map through any other channel than planar noise."""
     if plan.places is not None and not isinstance(plan.places.channel, PlanarNoise):
         return None
-    return analysis_of(plan.scenario)
+    return plan.scenario.analysis
 
 
 def _factors(plan: Plan) -> tuple[tuple[float, float], ...]:
@@ -206,10 +205,10 @@ def _own(view: Analysis, bound: CumulativeEffect) -> CumulativeEffect:
         return bound
     count = bound.releases
     with suppress(SievertError):
-        found = view.repeated(count)
-        if found.exact or bound.guess is None or found.guess < bound.guess:
-            bound = replace(bound, guess=found.guess, exact=found.exact)
-        return replace(bound, simulated=None if bound.exact else view.simulated(count))
+        found = view.vulnerability(releases=count)
+        if found.is_exact or bound.guess is None or found.value < bound.guess:
+            bound = replace(bound, guess=found.value, exact=found.is_exact)
+        return replace(bound, simulated=None if bound.exact else view.simulate(releases=count))
     return bound
 
 

@@ -15,7 +15,6 @@ from sievert.files import PolicyScenario, Scenario, described, load_policy_scena
 from sievert.ledger import WAIT_SECONDS, WITHOUT_RELATION, Ledger, Planned, epsilon_of
 from sievert.limits import PlannedClaim, planned_claim, planned_claim_of_any
 from sievert.numerics import at_most, bounded_percent, number, whole
-from sievert.questions import analysis_of
 from sievert.release._acceptance import require_accepted
 from sievert.release._neighbour_relations import (
     cost,
@@ -211,8 +210,8 @@ def _guess(made: Plan, count: int) -> tuple[float, bool] | None:
     if made.places is not None or made.owned > 1:
         return None
     with suppress(SievertError):
-        found = analysis_of(made.scenario).repeated(count)
-        return found.guess, found.exact
+        found = made.scenario.analysis.vulnerability(releases=count)
+        return found.value, found.is_exact
     return None
 
 

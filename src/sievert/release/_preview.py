@@ -15,7 +15,7 @@ from sievert.ledger import UNIT, WITHOUT_RELATION, Ledger
 from sievert.mechanisms import add_to_table
 from sievert.numerics import flag, number
 from sievert.observations import SimulatedVulnerability
-from sievert.questions import Check, PersonRows, TableCost, belief_of
+from sievert.questions import Check, PersonRows, TableCost
 from sievert.release._acceptance import acceptance, broken_claim
 from sievert.release._budget_account import Cost, in_its_unit
 from sievert.release._cumulative_effect import (
@@ -67,7 +67,7 @@ def _beside(plan: Plan) -> Beside | None:
         return None
     found = None
     with suppress(SievertError):
-        found = at_equal_guess(add_to_table(noise.statistic, noise.law), belief_of(plan.scenario))
+        found = at_equal_guess(add_to_table(noise.statistic, noise.law), plan.scenario.float_record_prior)
     if found is None:
         return None
     step, law = found.statistic.step, found.law

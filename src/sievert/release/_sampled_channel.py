@@ -16,6 +16,7 @@ from functools import singledispatch
 import numpy as np
 from numpy.typing import NDArray
 
+from sievert.analysis._measurement import CLAIM_TOLERANCE
 from sievert.channels import Channel, ResponseChannel, epsilon
 from sievert.errors import FileError, MetricError
 from sievert.files import PolicyScenario, exact_alpha, finite_eps
@@ -29,7 +30,6 @@ from sievert.mechanisms import (
 from sievert.numerics import exact_sum, log_fraction, rounded_up
 from sievert.policies import Answers
 from sievert.proofs import Decay
-from sievert.questions import CLAIM_TOLERANCE
 from sievert.spaces import align
 
 __all__ = ["SampledChannel", "by_rows", "drawn_channel"]

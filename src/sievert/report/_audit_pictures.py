@@ -12,12 +12,10 @@ from sievert.channels import Channel, NoiseChannel
 from sievert.files import PolicyScenario
 from sievert.numerics import guess_words, in_percent
 from sievert.questions import (
-    Analysis,
     GuessCurve,
     LeakageCurves,
     NoiseCurve,
     NoiseMap,
-    analysis_of,
     guess_by_eps,
     guess_by_releases,
     leakage_curves,
@@ -40,8 +38,7 @@ LARGEST_GRAPH = 30
 
 def pictures(audit: Audit, scenario: PolicyScenario) -> list[Picture]:
     """How the guess grows, what the mechanism does, what is believed; of small policies the secrets."""
-    view = analysis_of(scenario)
-    drawn = [*releases_picture(view), *_of_channel(scenario.channel, audit, view)]
+    drawn = [*releases_picture(scenario), *_of_channel(scenario.channel, audit, scenario)]
     if audit.interval is not None:
         from sievert.questions.interval import interval_curves
 
@@ -80,9 +77,9 @@ def _of_interval(found: IntervalCurves | None) -> Iterator[Picture]:
     )
 
 
-def releases_picture(view: Analysis, most: int | None = None) -> Iterator[Picture]:
+def releases_picture(scenario: PolicyScenario, most: int | None = None) -> Iterator[Picture]:
     """The guess about one record against the number of releases."""
-    curve = guess_by_releases(view, most)
+    curve = guess_by_releases(scenario, most)
     if curve is None:
         return
     caption = "The best guess about one record for somebody who knows all others, release after release."
@@ -108,9 +105,8 @@ def _guesses(curve: GuessCurve, axis: str) -> go.Figure:
 
 
 @singledispatch
-def _of_channel(channel: Channel, audit: Audit, view: Analysis) -> list[Picture]:
+def _of_channel(channel: Channel, audit: Audit, scenario: PolicyScenario) -> list[Picture]:
     """A channel with a list: its entries, the most revealing output, leakage against ε."""
-    scenario = view.scenario
     return [
         Picture(
             "Belief before and after the most revealing output",
@@ -128,24 +124,24 @@ def _of_channel(channel: Channel, audit: Audit, view: Analysis) -> list[Picture]
 
 
 @_of_channel.register
-def _of_noise(channel: NoiseChannel, audit: Audit, view: Analysis) -> list[Picture]:
-    return noise_pictures(channel, view)
+def _of_noise(channel: NoiseChannel, audit: Audit, scenario: PolicyScenario) -> list[Picture]:
+    return noise_pictures(channel, scenario)
 
 
-def noise_pictures(noise: NoiseChannel, view: Analysis) -> list[Picture]:
+def noise_pictures(noise: NoiseChannel, scenario: PolicyScenario) -> list[Picture]:
     """Noise: its law in one number or on the map, one belief; without a list the guess against ε."""
-    return [*law_pictures(noise, view), *eps_picture(view)]
+    return [*law_pictures(noise, scenario), *eps_picture(scenario)]
 
 
-def law_pictures(channel: Channel, view: Analysis) -> Iterator[Picture]:
+def law_pictures(channel: Channel, scenario: PolicyScenario) -> Iterator[Picture]:
     """What the mechanism does to one number or place, and to one belief; nothing where there is a list."""
-    found = noise_curve(channel, view)
+    found = noise_curve(channel, scenario)
     return iter(()) if found is None else _drawn(found)
 
 
-def eps_picture(view: Analysis) -> Iterator[Picture]:
+def eps_picture(scenario: PolicyScenario) -> Iterator[Picture]:
     """The guess about one record against ε."""
-    curve = guess_by_eps(view)
+    curve = guess_by_eps(scenario)
     if curve is not None:
         caption = "The best guess about one record after one release, if the mechanism had another ε."
         yield Picture("The guess against ε", caption + _bounds(curve), _guesses(curve, "ε (nats)"))

@@ -14,7 +14,6 @@ from sievert.channels import Channel
 from sievert.design import Alternative, Candidates, Leak, SurveyOption, TableOption
 from sievert.files import PolicyScenario, table_noise
 from sievert.numerics import in_bits, in_percent
-from sievert.questions import analysis_of
 from sievert.questions.design import DesignAnswer, NoiseDesign, ResponseDesign
 from sievert.report import plots
 from sievert.report._audit_pictures import noise_pictures
@@ -268,7 +267,7 @@ def _noise_pictures(design: NoiseDesign, scenario: PolicyScenario) -> list[Pictu
     """The laws side by side; on a map where a place is released, and the guess against ε."""
     if design.found.unit:
         noise = table_noise(scenario)
-        return [] if noise is None else noise_pictures(noise, analysis_of(scenario))
+        return [] if noise is None else noise_pictures(noise, scenario)
     caption = "How far off a released number is, and how often."
     return [Picture("The noise in one number", caption, plots.noise_laws(design.found))]
 

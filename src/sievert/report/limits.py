@@ -9,7 +9,7 @@ from pathlib import Path
 from sievert.files import PolicyScenario
 from sievert.limits import Bound, WorstLeakage
 from sievert.numerics import amount, at_most_percent, in_bits, in_percent, in_share
-from sievert.questions.limits import LimitCurves, LimitsAnswer
+from sievert.questions.limits import LimitCurves, LimitsAnswer, limit_curves
 from sievert.report._page import Page, PageTable, Picture, page_html
 from sievert.report.plots._curves import leakage_curve
 from sievert.report.plots._policies import policy_graph
@@ -20,11 +20,9 @@ __all__ = ["content", "lines", "page"]
 LARGEST_GRAPH = 60
 
 
-def page(
-    limits: LimitsAnswer, scenario: PolicyScenario, curves: LimitCurves | None, command: str = ""
-) -> str:
+def page(limits: LimitsAnswer, scenario: PolicyScenario, command: str = "") -> str:
     """The whole page, working offline."""
-    return page_html(content(limits, scenario, curves, command))
+    return page_html(content(limits, scenario, limit_curves(scenario, limits), command))
 
 
 def content(

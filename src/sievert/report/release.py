@@ -13,7 +13,7 @@ from typing import Any
 
 from sievert.files import PolicyScenario, table_noise
 from sievert.numerics import amount, at_most_percent, belief_growth, in_percent, number
-from sievert.questions import TableCost, analysis_of, guess_beside
+from sievert.questions import TableCost, guess_beside
 from sievert.release import CumulativeEffect, NoisyTable, PlannedReleases, Preview, Release, ReleaseEffect
 from sievert.report import plots
 from sievert.report._audit_pictures import noise_pictures, releases_picture
@@ -413,16 +413,16 @@ def _glance(
 
 def _noise(scenario: PolicyScenario) -> list[Picture]:
     """The law of the noise where it is the same everywhere, else each row of the channel."""
-    view, noise = analysis_of(scenario), table_noise(scenario)
+    noise = table_noise(scenario)
     if noise is not None:
-        return [*noise_pictures(noise, view), *releases_picture(view)]
+        return [*noise_pictures(noise, scenario), *releases_picture(scenario)]
     return [
         Picture(
             "What happens to a value",
             "Each row is a true value; the darker a cell, the likelier that output.",
             plots.channel_heatmap(scenario.channel),
         ),
-        *releases_picture(view),
+        *releases_picture(scenario),
     ]
 
 

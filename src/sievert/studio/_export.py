@@ -85,7 +85,7 @@ def backward(case: ValidatedFile, quantity: str, limit: float) -> dict[str, Show
 
 def _as_guess(case: ValidatedFile, quantity: str, limit: float) -> float:
     """The limit as a probability of a right guess about one record."""
-    before = float(case.view.record.before)
+    before = float(case.analysis.vulnerability().prior)
     forms: dict[str, Callable[[float], float]] = {
         "guess": lambda share: share,
         "bits": lambda bits: before * 2.0 ** min(bits, 1000.0),

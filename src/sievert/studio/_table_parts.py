@@ -110,7 +110,7 @@ def _belief(channel: Channel, case: ValidatedFile) -> Iterator[Picture]:
 
 @_belief.register
 def _belief_through_noise(channel: NoiseChannel, case: ValidatedFile) -> Iterator[Picture]:
-    for picture in law_pictures(channel, case.view):
+    for picture in law_pictures(channel, case.of_records):
         if picture.heading.startswith("Belief"):
             yield picture
 
@@ -139,10 +139,12 @@ def _listed(channel: Channel) -> Iterator[Picture]:
 
 @_published.register
 def _published_noise(channel: NoiseChannel, case: ValidatedFile, brief: bool) -> Shown:
-    found = noise_curve(channel, case.view)
+    found = noise_curve(channel, case.of_records)
     if found is None:
         return refused("The noise of this mechanism has no picture.", "Ask about releases.")
-    pictures = [item for item in law_pictures(channel, case.view) if not item.heading.startswith("Belief")]
+    pictures = [
+        item for item in law_pictures(channel, case.of_records) if not item.heading.startswith("Belief")
+    ]
     if not isinstance(found, NoiseCurve):
         return of_pictures("A place is released as another one nearby, drawn as the map shows.", pictures)
     return of_pictures(
@@ -181,15 +183,15 @@ def _published_tables(channel: JointNoise, case: ValidatedFile, brief: bool) -> 
 
 def epsilon(case: ValidatedFile, settings: Settings) -> Shown:
     """The guess against ε."""
-    pictures = list(eps_picture(case.view))
+    pictures = list(eps_picture(case.of_records))
     if not pictures:
         return refused(
             f"{case.of_records.mechanism.words()} has no other ε to draw the guess against.",
             "Ask how the guess grows over releases.",
         )
-    record = case.view.record
-    before = in_percent(record.before)
-    after = guess_beside(record.after, not record.is_bound, case.view.simulated(1))
+    found = case.analysis.vulnerability()
+    before = in_percent(found.prior)
+    after = guess_beside(found.value, found.is_exact, case.analysis.simulate())
     nats = case.of_records.epsilon.nats
     sentence = f"At ε = {nats:.6g} one record is guessed with {after} after one release, {before} before."
     return of_pictures(sentence, pictures)
@@ -198,9 +200,9 @@ def epsilon(case: ValidatedFile, settings: Settings) -> Shown:
 def releases(case: ValidatedFile, settings: Settings) -> Shown:
     """The guess release by release."""
     count = case.of_records.observations
-    pictures = list(releases_picture(case.view, max(FEWEST_RELEASES, 2 * count)))
-    found = case.view.repeated(count)
-    guessed = guess_beside(found.guess, found.exact, case.view.simulated(count))
+    pictures = list(releases_picture(case.of_records, max(FEWEST_RELEASES, 2 * count)))
+    found = case.analysis.vulnerability(releases=count)
+    guessed = guess_beside(found.value, found.is_exact, case.analysis.simulate(releases=count))
     often = "one release" if count == 1 else f"{count} releases"
     sentence = f"After {often} of the same data one record is guessed with {guessed}."
     return of_pictures(sentence, pictures)

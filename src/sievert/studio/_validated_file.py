@@ -6,14 +6,13 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sievert.files import PolicyScenario, Scenario, contents
 
 if TYPE_CHECKING:
-    from sievert.questions import Analysis
+    from sievert.analysis import Analysis
 
 __all__ = ["ValidatedFile", "state_of"]
 
@@ -47,12 +46,10 @@ class ValidatedFile:
         assert isinstance(self.scenario, PolicyScenario)
         return self.scenario
 
-    @cached_property
-    def view(self) -> Analysis:
-        """How its mechanism is seen."""
-        from sievert.questions import analysis_of
-
-        return analysis_of(self.of_records)
+    @property
+    def analysis(self) -> Analysis:
+        """What its mechanism reveals."""
+        return self.of_records.analysis
 
     def once(self, name: str, find: Callable[[], Found]) -> Found:
         """What several parts need is found once."""

@@ -8,4 +8,4 @@ from sievert.files._scenario import NEEDS
 
 def test_everything_that_is_built_is_shared_by_what_it_needs():
     built = {name for name, item in vars(PolicyScenario).items() if isinstance(item, cached_property)}
-    assert built - {"kept"} == NEEDS.keys()
+    assert built - {"analysis"} == NEEDS.keys()

@@ -1,4 +1,4 @@
-"""A mechanism without a list, seen as noise that is the same everywhere.
+"""A mechanism without a list: noise that is the same everywhere.
 
 ε comes by the sensitivity, guesses by what one record shows through the noise, with any number of answers.
 """
@@ -13,6 +13,18 @@ from functools import cached_property, singledispatch
 
 import numpy as np
 
+from sievert.analysis._analysis import (
+    BY_PROMISE,
+    BY_RHO,
+    SEED,
+    Analysis,
+    EpsilonAtDelta,
+    guess_at_eps,
+    largest_drawn,
+)
+from sievert.analysis._attacker import Attacker
+from sievert.analysis._enclosure import Enclosure, Vulnerability
+from sievert.analysis._measurement import Measurement
 from sievert.arrays import BoolArray, FloatArray
 from sievert.channels import (
     Channel,
@@ -23,8 +35,7 @@ from sievert.channels import (
     ScalarNoise,
     TableNoise,
 )
-from sievert.errors import FileError, SievertError, TooLargeError
-from sievert.files import PolicyScenario
+from sievert.errors import SievertError, TooLargeError
 from sievert.limits import guess_upper_bound, largest_epsilon, worst_leakage
 from sievert.limits.promises import ZeroConcentratedClaim
 from sievert.measures import (
@@ -46,25 +57,20 @@ from sievert.observations import (
 )
 from sievert.policies import Answers, Policy
 from sievert.proofs import JointNoiseProof, NoiseProof
-from sievert.questions._seen_base import (
-    ABOVE,
-    BY_PROMISE,
-    BY_RHO,
-    EXACT,
-    SEED,
-    Analysis,
-    EpsilonAtDelta,
-    belief_of,
-    clamping_loses_answers,
-    guess_at_epsilon,
-    largest_drawn,
-    leakage_bits,
-    worst_context_guess,
-)
-from sievert.questions.acceptance import record_belief
 from sievert.spaces import Metric, metrics
 
-__all__ = ["JointNoiseAnalysis", "NoiseAnalysis", "TableNoiseAnalysis"]
+__all__ = [
+    "EXACT",
+    "JointNoiseAnalysis",
+    "NoiseAnalysis",
+    "TableNoiseAnalysis",
+    "bits_of",
+    "clamping_loses_answers",
+    "largest_guess",
+]
+
+EXACT = "exact: one record seen through the noise"
+ABOVE = "bound: one record seen through the noise"
 
 # Situations of the other records that are simulated, each with its part of the work.
 MOST_SITUATIONS = 32
@@ -73,14 +79,14 @@ MOST_SITUATIONS = 32
 class NoiseAnalysis(Analysis):
     """Noise of one law on every answer."""
 
-    listed = False
+    is_listed = False
 
-    def __init__(self, scenario: PolicyScenario, noise: NoiseChannel) -> None:
-        super().__init__(scenario)
+    def __init__(self, measurement: Measurement, noise: NoiseChannel) -> None:
+        super().__init__(measurement)
         self.noise = noise
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         return self.noise.words()
 
     @property
@@ -89,9 +95,9 @@ class NoiseAnalysis(Analysis):
         return False
 
     @cached_property
-    def database(self) -> Capacity | None:
+    def capacity(self) -> Capacity | None:
         """By the noise; where that is a bound, never above what any mechanism of this ε gives away."""
-        policy, eps, found = self.scenario.policy, self.epsilon.nats, None
+        policy, eps, found = self.measurement.policy, self.epsilon.nats, None
         with suppress(TooLargeError):
             found = noise_capacity(self.noise, policy, self.absence)
         if found is None or found.gap == 0 or math.isinf(eps) or not policy.constrained:
@@ -103,102 +109,97 @@ class NoiseAnalysis(Analysis):
         return found
 
     @cached_property
-    def belief(self) -> FloatArray:
+    def prior(self) -> FloatArray:
         """About the value of one record."""
-        stated = self.scenario.document.adversary.prior
-        if stated is not None and not stated.is_uniform and not self.scenario.query.is_record:
-            raise FileError(
-                f"{self.scenario.source}, adversary.prior: is a belief about the answer, and no list holds "
-                "the answers; give record_prior, a belief about one record"
-            )
-        return belief_of(self.scenario)
+        self.measurement.require_record_prior()
+        return self.measurement.float_record_prior
 
     @cached_property
-    def views(self) -> tuple[RecordLikelihood, ...]:
+    def likelihoods(self) -> tuple[RecordLikelihood, ...]:
         """One record, once for each set of values that the others may leave possible; none: not known."""
-        return self._views(self.belief)
+        return self._likelihoods(self.prior)
 
-    def _views(self, belief: FloatArray) -> tuple[RecordLikelihood, ...]:
+    def _likelihoods(self, belief: FloatArray) -> tuple[RecordLikelihood, ...]:
         try:
-            masks = _possible(self.scenario.policy)
+            masks = _possible(self.measurement.policy)
             beliefs = [belief] if masks is None else [_among(belief, mask) for mask in masks]
-            narrow = clamping_loses_answers(self.noise, self.scenario)
+            narrow = clamping_loses_answers(self.noise, self.measurement)
             return tuple(likelihood_of(self.noise, found, narrow) for found in beliefs if found.any())
         except TooLargeError:
             return ()
 
     @property
     def uniform_bits(self) -> float | None:
-        values = len(self.scenario.policy.values)
-        found = worst_context_guess(self._views(np.full(values, 1 / values)), 1)
-        return None if found is None or not found.exact else leakage_bits(found)
+        values = len(self.measurement.policy.values)
+        found = largest_guess(self._likelihoods(np.full(values, 1 / values)), 1)
+        return None if found is None or not found.exact else bits_of(found)
 
-    def gain(self, adversary: GainFunction, releases: int = 1) -> RecordGain:
-        """What an adversary gains about one record, in the situation of the others that gains most."""
+    def _gain(self, attacker: Attacker, releases: int) -> Vulnerability:
+        """What an attacker gains about one record, in the context of the others that gains most."""
+        gain = attacker.gain
+        assert gain is not None
         found: list[RecordGain] = []
         try:
-            found = [view.gain(adversary, releases) for view in self.views]
+            found = [view.gain(gain, releases) for view in self.likelihoods]
         except TooLargeError:
-            if self.scenario.policy.constrained:
+            if self.measurement.policy.constrained:
                 raise
         if not found:
-            return self._bounded_gain(adversary, releases)
-        return (min if adversary.is_loss else max)(found, key=lambda item: item.after)
+            return self._bounded_gain(gain, releases)
+        worst = (min if gain.is_loss else max)(found, key=lambda item: item.after)
+        return Vulnerability.of_gain(worst, gain.is_loss)
 
-    def _bounded_gain(self, adversary: GainFunction, releases: int) -> RecordGain:
-        """What ε allows any adversary; a guess in one try at most what any bound on it says."""
-        policy = self.scenario.policy
-        if policy.constrained or not adversary.is_convex:
+    def _bounded_gain(self, gain: GainFunction, releases: int) -> Vulnerability:
+        """What ε allows any attacker; a guess in one try at most what any bound on it says."""
+        policy = self.measurement.policy
+        if policy.constrained or not gain.is_convex:
             raise TooLargeError(f"one record under {self.noise.words()} is not listed", size=math.inf)
-        if isinstance(adversary, Identity):
-            least = self.repeated(releases)
-            ends = least.guess if least.exact else least.before, least.guess
-            return RecordGain(
-                adversary.name, least.before, least.guess, least.exact, *ends, least.method, releases
-            )
+        if isinstance(gain, Identity):
+            found = self.vulnerability(releases=releases)
+            ends = found.posterior
+            if not found.is_exact:
+                ends = Enclosure(found.prior, found.value, ends.method)
+            return Vulnerability(found.prior, ends, releases, gain.name)
         apart = 1.0 if policy.hides_any_two else _furthest(policy)
         nats = releases * apart * self.epsilon.nats if apart else 0.0
-        return gain_within(adversary, self.belief, nats, releases)
+        return Vulnerability.of_gain(gain_within(gain, self.prior, nats, releases), gain.is_loss)
 
-    def _drawn(self, adversary: GainFunction, releases: int, share: int) -> SimulatedVulnerability | None:
-        """In the situation of the others where it is most, each with its part of the work and of the risk."""
-        views = self.views
+    def _drawn(self, gain: GainFunction, releases: int, share: int) -> SimulatedVulnerability | None:
+        """In the context of the others where it is most, each with its part of the work and of the risk."""
+        views = self.likelihoods
         if not views or len(views) > MOST_SITUATIONS:
             return None
         with suppress(TooLargeError):
             return largest_drawn(
-                [
-                    view.simulated(releases, SEED, adversary=adversary, share=share * len(views))
-                    for view in views
-                ],
-                adversary.is_loss,
+                [view.simulated(releases, SEED, adversary=gain, share=share * len(views)) for view in views],
+                gain.is_loss,
             )
         return None
 
     @cached_property
-    def guess_limit(self) -> float | None:
-        return max((view.limit for view in self.views), default=None)
+    def vulnerability_limit(self) -> float | None:
+        return max((view.limit for view in self.likelihoods), default=None)
 
-    def releases_within(self, limit: float) -> ReleasesWithin | None:
+    def _releases_within(self, limit: float) -> ReleasesWithin | None:
         found = []
         with suppress(TooLargeError):
-            found = [view.releases_within(limit) for view in self.views]
+            found = [view.releases_within(limit) for view in self.likelihoods]
         return min(found, key=lambda kept: math.inf if kept.releases is None else kept.releases, default=None)
 
-    def _own_record(self) -> RecordLeakage:
-        found = worst_context_guess(self.views, 1)
+    def _own_first_guess(self) -> tuple[Vulnerability, float]:
+        found = largest_guess(self.likelihoods, 1)
         if found is None:
-            after = guess_at_epsilon(self.scenario, self.epsilon.nats)
-            return RecordLeakage.at_most(
-                float(self.belief.max()), after, math.log2(after / float(self.belief.max()))
-            )
-        method = EXACT if found.exact else ABOVE
-        return RecordLeakage(
-            found.before, found.guess, leakage_bits(found), (), method, is_bound=not found.exact
-        )
+            prior, after = float(self.prior.max()), guess_at_eps(self.measurement, self.epsilon.nats)
+            record = RecordLeakage.at_most(prior, after, math.log2(after / prior))
+        else:
+            method = EXACT if found.exact else ABOVE
+            bits = bits_of(found)
+            record = RecordLeakage(found.before, found.guess, bits, (), method, is_bound=not found.exact)
+        return Vulnerability.of_record(record), record.bits
 
-    def _own_repeated(self, count: int) -> RepeatedGuess | None:
-        return worst_context_guess(self.views, count)
+    def _own_guess(self, releases: int) -> Vulnerability | None:
+        found = largest_guess(self.likelihoods, releases)
+        return None if found is None else Vulnerability.of_guess(found)
 
 
 class TableNoiseAnalysis(NoiseAnalysis):
@@ -206,9 +207,9 @@ class TableNoiseAnalysis(NoiseAnalysis):
 
     noise: TableNoise
 
-    def __init__(self, scenario: PolicyScenario, noise: TableNoise) -> None:
-        super().__init__(scenario, noise)
-        self.sensitivity = scenario.tabulated.sensitivity
+    def __init__(self, measurement: Measurement, noise: TableNoise) -> None:
+        super().__init__(measurement, noise)
+        self.sensitivity = measurement.sensitivity
         self.steps = self.sensitivity.steps
         self.exact_eps = noise.eps_of(self.sensitivity) if noise.keeps_eps else None
         if self.exact_eps is not None:
@@ -216,11 +217,11 @@ class TableNoiseAnalysis(NoiseAnalysis):
 
     @property
     def absence(self) -> bool:
-        return self.scenario.tabulated.absence
+        return self.measurement.absence
 
-    def neighbours(self, releases: int = 1) -> tuple[Channel, Answers | Metric] | None:
+    def dominating_pair(self, releases: int = 1) -> tuple[Channel, Answers | Metric] | None:
         """Two tables as far apart as one record moves them, told apart by their likelihood ratio alone."""
-        policy, steps = self.scenario.policy, self.sensitivity.steps
+        policy, steps = self.measurement.policy, self.sensitivity.steps
         if policy.constrained or policy.is_metric or steps.denominator != 1 or steps == 0:
             return None
         with suppress(TooLargeError):
@@ -233,19 +234,19 @@ class JointNoiseAnalysis(NoiseAnalysis):
 
     noise: JointNoise
 
-    def __init__(self, scenario: PolicyScenario, noise: JointNoise) -> None:
-        super().__init__(scenario, noise)
+    def __init__(self, measurement: Measurement, noise: JointNoise) -> None:
+        super().__init__(measurement, noise)
         self.exact_eps = noise.joint.cost if noise.keeps_eps else None
         self.certificate = JointNoiseProof.of(noise)
         self.promise_method = BY_PROMISE if noise.keeps_eps else BY_RHO
 
     @property
     def rho(self) -> Fraction | None:
-        return None if self.scenario.policy.is_metric else self.noise.joint_rho.cost
+        return None if self.measurement.policy.is_metric else self.noise.joint_rho.cost
 
-    def level_at(self, delta: float) -> EpsilonAtDelta | None:
+    def epsilon_at(self, delta: float) -> EpsilonAtDelta | None:
         """The largest over the moves of one record that no other exceeds."""
-        policy, noise = self.scenario.policy, self.noise
+        policy, noise = self.measurement.policy, self.noise
         if policy.constrained or policy.is_metric:
             return None
         if any(not isinstance(p, QuantileNoise) and not p.law.is_log_concave for p in noise.parts):
@@ -259,12 +260,13 @@ class JointNoiseAnalysis(NoiseAnalysis):
         """What any mechanism of this ε allows, or of this ρ where some noise keeps no ε."""
         if self.noise.keeps_eps:
             return super()._allowed(count, before, enough)
-        scenario = self.scenario
         if self.rho is None:
             return 1.0
         claim = ZeroConcentratedClaim(math.nextafter(float(count * self.rho), math.inf))
         with suppress(SievertError):
-            return min(1.0, guess_upper_bound(claim, scenario.policy, record_belief(scenario)))
+            return min(
+                1.0, guess_upper_bound(claim, self.measurement.policy, self.measurement.informative_prior)
+            )
         return 1.0
 
     @property
@@ -332,3 +334,23 @@ def _among(belief: FloatArray, mask: BoolArray) -> FloatArray:
     kept = np.where(mask, belief, 0.0)
     total = kept.sum()
     return np.asarray(kept / total if total else kept)
+
+
+def clamping_loses_answers(noise: NoiseChannel, measurement: Measurement) -> bool:
+    """Whether noisy numbers are clamped to less than the true ones may be."""
+    if not isinstance(noise, TableNoise) or noise.limits is None:
+        return False
+    least, greatest = noise.statistic.range(measurement.policy, measurement.absence)
+    return noise.limits[0] > least or noise.limits[1] < greatest
+
+
+def largest_guess(views: tuple[RecordLikelihood, ...], count: int) -> RepeatedGuess | None:
+    """The guess in the context of the others where it grows most; None where it is not known."""
+    found = []
+    with suppress(TooLargeError):
+        found = [view.guess(count) for view in views]
+    return max(found, key=lambda guess: (guess.guess / guess.before, guess.guess), default=None)
+
+
+def bits_of(found: RepeatedGuess) -> float:
+    return math.log1p((found.guess - found.before) / found.before) / math.log(2)

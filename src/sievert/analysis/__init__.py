@@ -1,0 +1,5 @@
+"""What a mechanism reveals: privacy parameters, vulnerability to attackers, capacity."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

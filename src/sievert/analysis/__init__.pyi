@@ -1,0 +1,16 @@
+from ._analysis import Analysis as Analysis
+from ._analysis import EpsilonAtDelta as EpsilonAtDelta
+from ._analysis import least_upper_bound as least_upper_bound
+from ._attacker import Attacker as Attacker
+from ._enclosure import Enclosure as Enclosure
+from ._enclosure import Vulnerability as Vulnerability
+from ._making import analysis_of as analysis_of
+from ._making import table_noise_analysis as table_noise_analysis
+from ._matrix import MatrixAnalysis as MatrixAnalysis
+from ._measurement import Measurement as Measurement
+from ._measurement import is_within as is_within
+from ._noise import JointNoiseAnalysis as JointNoiseAnalysis
+from ._noise import NoiseAnalysis as NoiseAnalysis
+from ._noise import TableNoiseAnalysis as TableNoiseAnalysis
+from ._privacy import epsilon_of as epsilon_of
+from ._privacy import rho_of as rho_of
