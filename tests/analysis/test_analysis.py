@@ -68,6 +68,13 @@ def test_more_records_of_one_person_and_more_releases_give_away_more() -> None:
     assert within is not None and within.releases == 5
 
 
+def test_several_records_are_guessed_in_one_try_only() -> None:
+    with pytest.raises(sv.SievertError, match="records is 2, with a gain"):
+        Attacker(gain=sv.gains.identity(3), records=2)
+    with pytest.raises(sv.SievertError, match="records is 0"):
+        Attacker(records=0)
+
+
 def test_a_loss_is_worse_where_it_is_smaller() -> None:
     one = scenario("examples/town-places.toml")
     loss = sv.losses.absolute(len(one.policy.values))

@@ -1,6 +1,5 @@
 from ._analysis import Analysis as Analysis
 from ._analysis import EpsilonAtDelta as EpsilonAtDelta
-from ._analysis import least_upper_bound as least_upper_bound
 from ._attacker import Attacker as Attacker
 from ._enclosure import Enclosure as Enclosure
 from ._enclosure import Vulnerability as Vulnerability

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -36,7 +36,6 @@ __all__ = [
     "Analysis",
     "EpsilonAtDelta",
     "largest_drawn",
-    "least_upper_bound",
 ]
 
 BY_PROMISE = "bound: what any mechanism of this ε allows after all releases"
@@ -105,7 +104,7 @@ class Analysis(ABC):
         """What an attacker gains; a guess of the value is never above what any mechanism of this ε allows."""
         if attacker.records > 1:
             return self._group_guess(attacker.records, releases)
-        if not attacker.is_default:
+        if attacker.gain is not None:
             return self._gain(attacker, releases)
         if releases not in self._guesses:
             self._guesses[releases] = self._first_guess() if releases == 1 else self._later_guess(releases)
@@ -262,11 +261,6 @@ def last_within(keeps: Callable[[int], bool]) -> int:
         middle = (low + high) // 2
         low, high = (middle, high) if keeps(middle) else (low, middle)
     return low
-
-
-def least_upper_bound(found: Iterable[Vulnerability]) -> Vulnerability | None:
-    """The guess in the context of the others where it grows most; None where there is none."""
-    return max(found, key=lambda item: (item.value / item.prior, item.value), default=None)
 
 
 def largest_drawn(found: Sequence[SimulatedVulnerability], is_loss: bool = False) -> SimulatedVulnerability:

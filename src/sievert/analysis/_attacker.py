@@ -1,11 +1,12 @@
-"""Who attacks: what they want, what they believe, and how many records of one person they want it of."""
+"""Attackers: the gain function, and how many records of one person it is about."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sievert.arrays import FloatArray
-from sievert.measures import GainFunction, Identity
+from sievert.errors import GainError
+from sievert.measures import GainFunction
+from sievert.numerics import whole
 
 __all__ = ["Attacker"]
 
@@ -17,20 +18,14 @@ class Attacker:
     Attributes
     ----------
     gain : the gain function over the values of a record (None: to guess the value in one try)
-    prior : what is believed of the record (None: what the file says)
-    records : how many records the attacked person owns; all of them are guessed together
+    records : how many records the attacked person owns; all of them are guessed together, in one try
     """
 
     gain: GainFunction | None = None
-    prior: FloatArray | None = None
     records: int = 1
 
-    @property
-    def guesses_value(self) -> bool:
-        """Whether the gain is that of a right guess in one try."""
-        return self.gain is None or isinstance(self.gain, Identity)
-
-    @property
-    def is_default(self) -> bool:
-        """Whether it is the guess about one record under the prior of the measurement."""
-        return self.gain is None and self.prior is None and self.records == 1
+    def __post_init__(self) -> None:
+        if whole("records", self.records, GainError) > 1 and self.gain is not None:
+            raise GainError(
+                f"records is {self.records}, with a gain; several are guessed in one try: leave gain out"
+            )

@@ -72,7 +72,7 @@ class Vulnerability(Result):
 
     @property
     def value(self) -> float:
-        """The end of the enclosure that is worse for whoever is attacked."""
+        """Conservative end of the enclosure: the lower one of a loss, else the upper one."""
         return self.posterior.lower if self.is_loss else self.posterior.upper
 
     @property

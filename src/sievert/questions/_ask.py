@@ -4,34 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any
 
 from sievert.errors import FileError
 from sievert.files import Scenario
-from sievert.proofs import Proof
 
-__all__ = ["Answer", "ask"]
-
-
-class Answer(Protocol):
-    """What every question answers with: a sentence, plain data, yes or no, a proof or why there is none."""
-
-    title: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
-
-    @property
-    def passed(self) -> bool | None:
-        """Whether the answer is a yes; None where there is nothing to hope."""
-
-    @property
-    def certificate(self) -> Proof | None:
-        """Its proof, where there is one."""
-
-    @property
-    def unproved(self) -> str:
-        """Why there is no proof."""
+__all__ = ["ask"]
 
 
 # Who answers, by the table that only files of a kind have. A kind is added here and nowhere else.
