@@ -5,7 +5,6 @@ import math
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from scipy import sparse
 from typer.testing import CliRunner
@@ -18,37 +17,9 @@ from sievert.questions.match import match
 from sievert.questions.vectors import about_vectors, audit_vectors, compare_vectors, promise_of_vectors
 from sievert.release import preview, read_released_codes, run
 from sievert.vectors import accountant, reidentification
+from tests.questions.vector_files import RESPONSE, X, folder, written
 
-RESPONSE = 'kind = "lsh-response"\nxi = 2.0\ndelta = 0.01\ndistance = 0.05'
-HASH = '{ kind = "hyperplane", bits = 20, seed = 7 }'
-X = np.clip(np.rint(2.5 + np.random.default_rng(1).standard_normal((60, 12))), 0, 5)
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    sparse.save_npz(tmp_path / "ratings.npz", sparse.csr_array(X))
-    sparse.save_npz(tmp_path / "known.npz", sparse.csr_array(X[:40]))
-    (tmp_path / "budget.toml").write_text("person = 40.0\n")
-    return tmp_path
-
-
-def written(
-    folder: Path,
-    mechanism: str = RESPONSE,
-    vectors: str = "",
-    more: str = "",
-    name: str = "users",
-    hashed: str = HASH,
-) -> VectorsScenario:
-    given = vectors if "input" in vectors else f'input = "ratings.npz"\ndimension = 12\n{vectors}'
-    path = folder / f"{name}.toml"
-    path.write_text(
-        f"version = 1\n[vectors]\n{given}\nhash = {hashed}\n[mechanism]\n{mechanism}\n[release]\n"
-        f'ledger = "budget.toml"\n{more}'
-    )
-    found = sv.load(path)
-    assert isinstance(found, VectorsScenario)
-    return found
+__all__ = ["folder"]
 
 
 def test_an_audit_says_what_two_users_are_told_apart_by(folder: Path) -> None:
