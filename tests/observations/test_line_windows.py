@@ -12,26 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sievert as sv
-from sievert.channels import EpsilonOrAlpha, GeometricLaw, HistogramNoise, NoiseLaw, ScalarNoise
+from sievert.channels import EpsilonOrAlpha, GeometricLaw, HistogramNoise
 from sievert.measures import GainMatrix, WithinRadius
 from sievert.observations import TableLikelihood, likelihood_of
-from sievert.policies import Statistic, statistic_of_cells
+from sievert.policies import statistic_of_cells
+from tests.observations.windows import line, lines, windows
 
 EPS = [1e-6, 0.01, 0.5, 3.0, 40.0, 800.0]
-
-
-def line(
-    amounts: Sequence[int], law: NoiseLaw | float, belief: Sequence[float] | None = None
-) -> TableLikelihood:
-    """Values at amounts of a sum."""
-    places = np.array(amounts, dtype=np.int64)
-    statistic = Statistic((), ((),), np.zeros(len(places), np.int64), places, Fraction(1), "sum")
-    noise = ScalarNoise(statistic, GeometricLaw(EpsilonOrAlpha(law, None)) if isinstance(law, float) else law)
-    return likelihood_of(noise, np.full(len(places), 1 / len(places)) if belief is None else np.array(belief))
-
-
-def windows(positions: Sequence[float], radius: float) -> WithinRadius:
-    return WithinRadius(tuple(positions), np.array(positions, dtype=np.float64), radius, "windows")
 
 
 def over_outputs(view: TableLikelihood, eps: float, positions: Sequence[float], radius: float) -> float:
@@ -41,27 +28,6 @@ def over_outputs(view: TableLikelihood, eps: float, positions: Sequence[float], 
     outputs = np.arange(amounts.min(), amounts.max() + 1)
     best = ((reach * view.belief) @ np.exp(-eps * np.abs(outputs - amounts[:, None]))).max(axis=0)
     return math.tanh(eps / 2) * (best.sum() + (best[0] + best[-1]) * math.exp(-eps) / -math.expm1(-eps))
-
-
-@st.composite
-def lines(draw: st.DrawFn) -> tuple[list[int], list[float], list[float], float]:
-    """Amounts in the order of the values or against it, positions, beliefs (some 0) and a radius."""
-    size = draw(st.integers(2, 9))
-    gaps = draw(st.lists(st.integers(0, 6), min_size=size, max_size=size))
-    steps = draw(st.lists(st.sampled_from([0.1, 1.0, 2.5]), min_size=size, max_size=size))
-    weights = draw(st.lists(st.sampled_from([0, 1, 1, 2, 7, 1000]), min_size=size, max_size=size))
-    order = draw(st.permutations(range(size)))
-    sign = draw(st.sampled_from([1, -1]))
-    belief = np.array(weights, dtype=float) + (0 if any(weights) else 1)
-    amounts, positions = sign * np.cumsum(gaps), np.cumsum(steps)
-    radius = draw(st.sampled_from([0.0, 0.1, 0.2, 1.0, 2.5, 5.0, math.inf]))
-    chosen = list(order)
-    return (
-        amounts[chosen].tolist(),
-        positions[chosen].tolist(),
-        (belief / belief.sum())[chosen].tolist(),
-        radius,
-    )
 
 
 @given(lines(), st.sampled_from(EPS))

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 import sievert as sv
-from sievert.channels import EpsilonOrAlpha, GeometricLaw, NoiseLaw, ScalarNoise
-from sievert.measures import Closeness, WithinRadius
-from sievert.observations import TableLikelihood, likelihood_of
+from sievert.measures import Closeness
 from sievert.observations._contribution_classes import ContributionClasses, value_given_class
-from sievert.policies import Statistic
+from tests.observations.windows import line, lines, windows
 
 
 def test_nearness_is_closeness_without_a_table() -> None:
@@ -38,41 +33,6 @@ def test_nearness_is_closeness_without_a_table() -> None:
     for adversary in (near, sv.losses.shannon(8), sv.losses.guessing(8)):
         listed = float(adversary.values(classes.columns()).sum())
         assert value_given_class(adversary, classes) == pytest.approx(listed, rel=1e-12)
-
-
-def line(
-    amounts: Sequence[int], law: NoiseLaw | float, belief: Sequence[float] | None = None
-) -> TableLikelihood:
-    """Values at amounts of a sum."""
-    places = np.array(amounts, dtype=np.int64)
-    statistic = Statistic((), ((),), np.zeros(len(places), np.int64), places, Fraction(1), "sum")
-    noise = ScalarNoise(statistic, GeometricLaw(EpsilonOrAlpha(law, None)) if isinstance(law, float) else law)
-    return likelihood_of(noise, np.full(len(places), 1 / len(places)) if belief is None else np.array(belief))
-
-
-def windows(positions: Sequence[float], radius: float) -> WithinRadius:
-    return WithinRadius(tuple(positions), np.array(positions, dtype=np.float64), radius, "windows")
-
-
-@st.composite
-def lines(draw: st.DrawFn) -> tuple[list[int], list[float], list[float], float]:
-    """Amounts in the order of the values or against it, positions, beliefs (some 0) and a radius."""
-    size = draw(st.integers(2, 9))
-    gaps = draw(st.lists(st.integers(0, 6), min_size=size, max_size=size))
-    steps = draw(st.lists(st.sampled_from([0.1, 1.0, 2.5]), min_size=size, max_size=size))
-    weights = draw(st.lists(st.sampled_from([0, 1, 1, 2, 7, 1000]), min_size=size, max_size=size))
-    order = draw(st.permutations(range(size)))
-    sign = draw(st.sampled_from([1, -1]))
-    belief = np.array(weights, dtype=float) + (0 if any(weights) else 1)
-    amounts, positions = sign * np.cumsum(gaps), np.cumsum(steps)
-    radius = draw(st.sampled_from([0.0, 0.1, 0.2, 1.0, 2.5, 5.0, math.inf]))
-    chosen = list(order)
-    return (
-        amounts[chosen].tolist(),
-        positions[chosen].tolist(),
-        (belief / belief.sum())[chosen].tolist(),
-        radius,
-    )
 
 
 def test_what_is_told_by_a_class() -> None:

@@ -1,8 +1,6 @@
 """Inside `_laplace`: proofs by finite checks, against ball arithmetic."""
 
-from collections.abc import Callable
 from fractions import Fraction as F
-from typing import Any
 
 import flint
 import numpy as np
@@ -10,21 +8,9 @@ import pytest
 
 from sievert.sampling import Ratio, ReplayedBits
 from sievert.sampling._laplace import LazyTable, digit_table, geometric_table, laplace_table, sign_table
+from tests.sampling.words import LEVELS, Below, arb, check_first_words, check_floors
 
 pytestmark = pytest.mark.usefixtures("precise")
-
-# What a table answers where a word alone does not decide.
-UNDECIDED = np.iinfo(np.int64).min
-Below = Callable[[int], flint.arb]
-
-LEVELS = [
-    *(Ratio(eps=F(eps)) for eps in ("1/100", "1/10", "1", "5", "7/5", "20", "100")),
-    *(Ratio(alpha=F(alpha)) for alpha in ("1/2", "1/3", "99/100")),
-]
-
-
-def arb(value: F | int) -> flint.arb:
-    return flint.arb(flint.fmpq(F(value).numerator, F(value).denominator))
 
 
 def power(level: Ratio, exponent: int) -> flint.arb:
@@ -38,37 +24,6 @@ def laplace_below(level: Ratio) -> Below:
     """P(Z ≤ z)."""
     one = 1 + power(level, 1)
     return lambda z: power(level, -z) / one if z < 0 else 1 - power(level, z + 1) / one
-
-
-def check_first_words(table: Any, bits: int, below: Below) -> int:
-    """How many words are answered although their cell does not lie inside the outcome's interval."""
-    outcomes = table.outcomes(bits)
-    wrong = 0
-    starts = np.flatnonzero(np.diff(outcomes, prepend=UNDECIDED + 1))
-    for start, stop in zip(starts, [*starts[1:], len(outcomes)], strict=True):
-        value = int(outcomes[start])
-        if value == UNDECIDED:
-            continue
-        # All words from start to stop - 1 answer the same; their cells make one interval.
-        inside = below(value - 1) <= F_(int(start), bits) and F_(int(stop), bits) <= below(value)
-        wrong += 0 if inside else int(stop - start)
-    return wrong
-
-
-def F_(numerator: int, bits: int) -> flint.arb:
-    return flint.arb(numerator) / flint.arb(2) ** bits
-
-
-def check_floors(table: Any, below: Below) -> int:
-    """How many floors violate c ≤ 2^64·F ≤ c + 2, the words c and c + 1 being undecided."""
-    scale = flint.arb(2) ** 64
-    wrong = 0
-    rising = table.values[-1] > table.values[0]
-    for c, value in zip(table.floors.tolist(), table.values[:-1].tolist(), strict=True):
-        # Where outcomes fall with the prefix, the boundary after `value` is P(outcome ≥ value).
-        scaled = below(value) * scale if rising else (1 - below(value - 1)) * scale
-        wrong += not (scaled >= c and scaled <= c + 2)
-    return wrong
 
 
 @pytest.mark.parametrize("level", LEVELS, ids=str)
